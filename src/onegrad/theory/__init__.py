@@ -1,7 +1,7 @@
 """Predictions: errors, spectra, spike counts and bounds, each tied to its theorem."""
 
 from onegrad.theory.asymptotic.quadratic_forms import QuadraticForms, quadratic_forms
-from onegrad.theory.asymptotic.windows import spike_count, thresholds
+from onegrad.theory.asymptotic.staircase import spike_count, thresholds
 from onegrad.theory.bounds import kernel_lower_bound, tau_star, theorem7_bound
 from onegrad.theory.direction import direction
 from onegrad.theory.dispatch import predict, spectrum

@@ -9,14 +9,9 @@ import numpy as np
 
 from onegrad.exceptions import InvalidInput, NotConverged, case_insensitive, check_choice, warn
 from onegrad.problem import Problem, check_axes, list_axes, representation_warnings
+from onegrad.theory import scope
 from onegrad.theory.bounds import kernel_lower_bound
 from onegrad.theory.prediction import Prediction
-from onegrad.theory.scope import (
-    numerical_failures,
-    require_known_fields,
-    require_possible,
-    require_representable,
-)
 from onegrad.theory.spectral_law import Spectrum
 from onegrad.theory.theories import PRINTED_STAIRCASE, SPECTRUM_METHODS, THEORIES
 from onegrad.theory.uniform import uniform_errors
@@ -78,15 +73,15 @@ def predict(
     fixed = {field: value for field, value in axes.items() if field not in lists}
     problems, shape = problem.grid(**axes) if axes else ([problem], ())
     base = problem if not fixed else problem.replace(**fixed) if lists else problems[0]
-    require_known_fields(name, chosen.fields, problems)
-    require_representable(name, problems)
-    with numerical_failures(f"{name} theory"):
+    scope.require_known_fields(name, chosen.fields, problems)
+    scope.require_representable(name, problems)
+    with scope.numerical_failures(f"{name} theory"):
         if rows is None:
             errors = chosen.function(problems)
         else:
             errors = uniform_errors(problems, inputs=_spectrum_of(rows, name, problems))
         if not printed:
-            errors = require_possible(f"{name} theory", errors, problems)
+            errors = scope.require_possible(f"{name} theory", errors, problems)
     warnings = (*errors.warnings, *representation_warnings(problems))
     warn(*warnings)
     noise = np.array([p.noise**2 for p in problems])
@@ -162,9 +157,9 @@ def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
     Spectrum(asymptotic: edge=1.71772, atom=0.333, spikes: ...)
     """
     check_choice("method", method, SPECTRUM_METHODS)
-    require_known_fields(method, SPECTRUM_METHODS[method].fields, [problem])
-    require_representable(method, [problem])
-    with numerical_failures(f"{method} spectrum"):
+    scope.require_known_fields(method, SPECTRUM_METHODS[method].fields, [problem])
+    scope.require_representable(method, [problem])
+    with scope.numerical_failures(f"{method} spectrum"):
         law = SPECTRUM_METHODS[method].function(problem)
     numbers = [law.edge, law.atom, *law.x, *law.rho, *(spike.eigenvalue for spike in law.spikes)]
     if not np.all(np.isfinite(numbers)):

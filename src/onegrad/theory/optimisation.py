@@ -38,6 +38,7 @@ from onegrad.theory.dispatch import predict
 from onegrad.theory.prediction import Prediction, TrainTest
 from onegrad.theory.uniform import uniform_errors
 
+# numbers of points are chosen so that a search takes about a hundred predictions; not tuned
 SEARCH_POINTS = {1: 13, 2: 8, 3: 5}  # per variable, by their number
 NEIGHBOUR_POINTS = 4  # for later points of a curve, which also start from the one before
 CURVE_POINTS = 25

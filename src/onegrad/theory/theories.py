@@ -16,8 +16,7 @@ from onegrad.exceptions import InvalidInput
 from onegrad.pictures.style import DASH_DOTS, DOTS, LONG_DASHES, SHORT_DASHES, SOLID
 from onegrad.problem import FIELDS, Problem
 from onegrad.theory.asymptotic.outliers import limiting_spectrum
-from onegrad.theory.asymptotic.random_features import random_feature_errors
-from onegrad.theory.asymptotic.small_step import small_step_errors
+from onegrad.theory.asymptotic.random_features import random_feature_errors, small_step_errors
 from onegrad.theory.asymptotic.staircase import printed_errors, staircase_errors
 from onegrad.theory.prediction import Errors
 from onegrad.theory.spectral_law import Spectrum

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onegrad as og
-from onegrad.theory.asymptotic import small_step, staircase
+from onegrad.theory.asymptotic import random_features, staircase
 from onegrad.theory.asymptotic.scalars import Scalars
 
 problems = st.builds(
@@ -29,7 +29,7 @@ problems = st.builds(
 def test_large_steps_join_the_first_stair(problem):
     s = Scalars.of([problem.replace(eta=1e9)])
     stair = staircase.staircase_drops(s, staircase.all_degrees(np.array([1])))
-    step = small_step.small_step_drops(s)
+    step = random_features.small_step_drops(s)
     assert step.train[0] == pytest.approx(stair.train[0], rel=1e-5)
     assert step.test[0] == pytest.approx(stair.test[0], rel=1e-5)
 
@@ -38,7 +38,7 @@ def test_large_steps_join_the_first_stair(problem):
 @given(problem=problems)
 def test_small_steps_join_the_untrained_network(problem):
     s = Scalars.of([problem.replace(eta=1e-7)])
-    step = small_step.small_step_drops(s)
+    step = random_features.small_step_drops(s)
     assert abs(step.train[0]) + abs(step.test[0]) < 1e-6
 
 

@@ -16,7 +16,7 @@ import pytest
 import onegrad as og
 from onegrad.functions import resolve
 from onegrad.theory import bounds
-from onegrad.theory.asymptotic import small_step, staircase
+from onegrad.theory.asymptotic import random_features, staircase
 from onegrad.theory.asymptotic.outliers import (
     outliers_beyond,
     perturbation,
@@ -89,7 +89,7 @@ def constant_step(row):
     if row["quantity"] in ("R0", "R1"):
         theory = {"R0": "random-features", "R1": "small-step"}[row["quantity"]]
         return og.predict(p, theory=theory).risk
-    return small_step.small_step_drops(Scalars.of([p])).test[0]
+    return random_features.small_step_drops(Scalars.of([p])).test[0]
 
 
 def fraction_above_a_threshold(row):

@@ -19,11 +19,7 @@ def teacher(text):
 
 @pytest.mark.parametrize(
     ("law", "fourth"),
-    [
-        (Law("rademacher"), 1.0),
-        (Law("uniform"), 1.8),
-        (Law("student-t", 12.0), 3.75),
-    ],
+    [(Law("rademacher"), 1.0), (Law("uniform"), 1.8), (Law("student-t", 12.0), 3.75)],
     ids=str,
 )
 def test_noise_has_the_moments_of_its_law(law, fourth):

@@ -1,6 +1,7 @@
 r"""Errors after steps :math:`\eta \asymp n^\alpha`: each window of alpha learns one degree more.
 
-The spikes act as unpenalised features, so the limit depends on alpha through their number only.
+The spikes act as unpenalised features, so the limit depends on alpha through their number only:
+that of the spikes which a step n^alpha adds.
 """
 
 from __future__ import annotations
@@ -8,23 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.exceptions import AssumptionWarning, OutOfScope
+from onegrad.exceptions import AssumptionWarning, InvalidInput, OutOfScope, warn
 from onegrad.functions.function import MAX_HERMITE_DEGREE
 from onegrad.functions.hermite import hermite_at_zero
 from onegrad.problem import Problem
+from onegrad.problem.conventions import MAX_THRESHOLD_DISTANCE, step_window
+from onegrad.theory.asymptotic import random_features
 from onegrad.theory.asymptotic.assumptions import assumption_warnings, require_linear_part
-from onegrad.theory.asymptotic.random_features import (
-    Pair,
-    lower_errors,
-    untrained,
-    with_squared_loss,
-)
 from onegrad.theory.asymptotic.scalars import Scalars
-from onegrad.theory.asymptotic.windows import Ints, spike_counts
 from onegrad.theory.prediction import Errors
 
 Bools = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
@@ -35,6 +32,92 @@ _DEGREES = np.arange(MAX_HERMITE_DEGREE + 1)
 _ROOT_FACTORIAL = np.array([math.sqrt(math.factorial(k)) for k in range(MAX_HERMITE_DEGREE + 1)])
 # He_k(0)/sqrt(k!): the coefficients of "value at zero" in the orthonormal basis
 _AT_ZERO = np.array([hermite_at_zero(k) for k in range(MAX_HERMITE_DEGREE + 1)]) / _ROOT_FACTORIAL
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def thresholds(count: int) -> Floats:
+    r"""Return the exponents :math:`\alpha_k = (k-1)/(2k)` at which the first `count` spikes appear.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> og.thresholds(4)
+    array([0.        , 0.25      , 0.33333333, 0.375     ])
+
+    See Moniri et al. 2024, Theorem 3.3;
+    tests/theory/asymptotic/test_spikes_are_counted_by_windows.py.
+    """
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
+        raise InvalidInput("count", count, "a whole number >= 0")
+    k = np.arange(1, count + 1)
+    return (k - 1) / (2 * k)
+
+
+def spike_count(alpha: float) -> int:
+    r"""Number of spikes that one step of size :math:`\eta \asymp n^\alpha` adds.
+
+    .. math:: \ell \text{ with } \tfrac{\ell-1}{2\ell} < \alpha < \tfrac{\ell}{2\ell+2},
+        \text{ that is } \ell = \lceil 1/(1-2\alpha) \rceil - 1
+
+    At a threshold, where the theorem is silent, the lower window is taken and a warning says so.
+
+    Holds for c_1, ..., c_l != 0, isotropic Gaussian inputs, n, d, N proportional.
+
+    Examples
+    --------
+    >>> import onegrad as og
+    >>> og.spike_count(0.3)
+    2
+
+    See Moniri et al. 2024, Theorem 3.3.
+    """
+    try:
+        exponent = float(alpha)
+    except (TypeError, ValueError):
+        exponent = math.nan
+    if not exponent < 0.5:
+        raise InvalidInput("alpha", alpha, "a number < 1/2")
+    count, at_threshold = step_window(exponent)
+    if at_threshold:
+        warn(_on_thresholds([exponent]))
+    return count
+
+
+def spike_counts(alphas: Sequence[float | None]) -> tuple[Ints, tuple[AssumptionWarning, ...]]:
+    """Return the number of spikes at each alpha, and warnings where the theorem is silent.
+
+    None means eta = 0: no spike. From 1/2 on all MAX_HERMITE_DEGREE are counted.
+    """
+    count_at: dict[float | None, int] = {None: 0}
+    on_threshold, beyond = [], []
+    for alpha in dict.fromkeys(alpha for alpha in alphas if alpha is not None):
+        if alpha >= 0.5 - MAX_THRESHOLD_DISTANCE:
+            count_at[alpha] = MAX_HERMITE_DEGREE
+            beyond.append(alpha)
+            continue
+        count, at_threshold = step_window(alpha)
+        count_at[alpha] = min(count, MAX_HERMITE_DEGREE)
+        if at_threshold and count < MAX_HERMITE_DEGREE:
+            on_threshold.append(alpha)
+    warnings = [_on_thresholds(on_threshold)] if on_threshold else []
+    if beyond:
+        text = f"at {_listed(beyond)} every degree is taken as learned"
+        text = f"staircase theory, alpha: alpha < 1/2 is assumed; {text}"
+        warnings.append(AssumptionWarning("staircase", "alpha", text))
+    return np.array([count_at[alpha] for alpha in alphas], dtype=np.int64), tuple(warnings)
+
+
+def _on_thresholds(alphas: list[float]) -> AssumptionWarning:
+    text = (
+        f"staircase theory, alpha: values strictly between the thresholds (k-1)/(2k) are assumed; "
+        f"{_listed(alphas)} is on one, and the spike that starts there is not counted"
+    )
+    return AssumptionWarning("staircase", "alpha", text)
+
+
+def _listed(alphas: list[float]) -> str:
+    shown = ", ".join(f"{alpha:g}" for alpha in alphas[:4])
+    return shown + (", ..." if len(alphas) > 4 else "")
 
 
 def staircase_errors(problems: Sequence[Problem]) -> Errors:
@@ -42,7 +125,7 @@ def staircase_errors(problems: Sequence[Problem]) -> Errors:
     count, warnings = _spikes(problems)
     s = Scalars.of(problems)
     learned, missing = learned_degrees(s, count)
-    return lower_errors(s, staircase_drops(s, learned), warnings + missing)
+    return random_features.lower_errors(s, staircase_drops(s, learned), warnings + missing)
 
 
 def _spikes(problems: Sequence[Problem]) -> tuple[Ints, tuple[AssumptionWarning, ...]]:
@@ -88,7 +171,7 @@ def unbroken(learned: Bools) -> Bools:
     return ~np.any(np.hstack(gaps), axis=1)
 
 
-def staircase_drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> Pair:
+def staircase_drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> random_features.Pair:
     r"""Return how much spikes lower the training and the test error, Delta and Lambda.
 
     .. math::
@@ -118,7 +201,7 @@ def staircase_drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> Pa
     D, dD = _closed_form(s, learned, nu_squared, w, dw)
     for i in np.flatnonzero(~unbroken(learned)):
         D[i], dD[i] = _projection(s, int(i), np.flatnonzero(learned[i]), nu_squared[i], w[i], dw[i])
-    return Pair(s.lam * D, -dD / s.traces.M1**2)
+    return random_features.Pair(s.lam * D, -dD / s.traces.M1**2)
 
 
 def constant_gain(problem: Problem) -> float:
@@ -214,9 +297,12 @@ def printed_errors(problems: Sequence[Problem]) -> Errors:
     s = Scalars.of([p.replace(residual="labels", weights="sphere") for p in problems])
     warnings += learned_degrees(s, count)[1]  # where the theorem's c_k != 0 fails
     t, r = s.traces, s.psi / s.phi
-    start, drop = untrained(s), staircase_drops(s, all_degrees(count), rank_one=True)
+    start, drop = (
+        random_features.untrained(s),
+        staircase_drops(s, all_degrees(count), rank_one=True),
+    )
     test = np.where(count >= 1, s.c_star[:, 1] ** 2 * s.direction.rho**2 * -t.M2_prime / r, 0.0)
     quadratic = 4 / 3 * s.c_star[:, 2] ** 2 * s.direction.rho**4 * -t.M1_prime * r / t.M1**2
     test += np.where(count >= 2, quadratic, 0.0)
-    errors = Pair(start.train - drop.train, start.test - test)
-    return replace(with_squared_loss(s, errors, warnings), squared_loss=None)
+    errors = random_features.Pair(start.train - drop.train, start.test - test)
+    return replace(random_features.with_squared_loss(s, errors, warnings), squared_loss=None)

@@ -22,7 +22,8 @@ from onegrad.theory.uniform.gauss_nodes import Numbers
 RELATIVE_TOLERANCE = 1e-13  # of what is left of the profiles outside the space
 NEGLIGIBLE = 1e-5  # of a function that makes a difference: in N neurons one of relative size 1/N
 PLANE_NODES, PLANE_TOLERANCE = 150, 1e-4  # on more nodes than one index has
-# of a function over the noise, in all neurons together
+# of a function over the noise, in all neurons together, with one index and on planes: what is less,
+# ridge does not fit; chosen with docs/input_covariance.md, not tuned
 MIN_FITTED_STRENGTH, MIN_PLANE_STRENGTH = 1e-5, 1e-3
 MIN_NODE_WEIGHT = 1e-24  # that a node counts with
 

@@ -34,7 +34,9 @@ LANCZOS_BLOCKS = {1: 8, 2: 6, 3: 5}  # by the size of a block
 MIN_LANCZOS_BLOCKS = 4  # for larger blocks
 MIN_RELATIVE_PRODUCT = 1e-13  # an inner product below this share of its terms is rounding
 CONTOUR_POINTS = 64  # upper half of the contour; the trapezoidal rule converges geometrically
-ELLIPSE_WIDTH = 1.6  # sum of the half axes of the ellipse over the half distance of its foci
+# sum of the half axes of the ellipse over the half distance of its foci: on a distant contour
+# rounding grew to 1e-7 of a prediction
+ELLIPSE_WIDTH = 1.6
 FOCUS_MARGIN = 0.02  # of the distance of its foci, beyond the spectrum
 # m in units of its pole -1/(phi max w): outliers far from the bulk are at small ones
 TRACE_GRID = np.concatenate([np.geomspace(1e-3, 0.1, 40)[:-1], np.linspace(0.1, 1, 80)[:-1]])
@@ -88,11 +90,7 @@ class SpectralMeasure:
 
 
 def gauss_nodes(
-    points: Complexes,
-    jacobian: Complexes,
-    G: Complexes,
-    S: Complexes,
-    T: Complexes | None = None,
+    points: Complexes, jacobian: Complexes, G: Complexes, S: Complexes, T: Complexes | None = None
 ) -> SpectralMeasure:
     r"""Return nodes of the measure with resolvent G, (C, m, m), and energies from resolvent S.
 

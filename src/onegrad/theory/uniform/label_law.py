@@ -69,14 +69,14 @@ class LabelFit:
     mean: float
     mean_error: float
     linear: Floats
-    noise: float
-    has_direction: bool
     step_linear: Floats
     step_mean: float
     step_energy: float
     free_energy: float
     step_direction: Floats
-    least_squares: bool
+    noise: float = 0.0
+    has_direction: bool = False
+    least_squares: bool = False
 
 
 def fit_of_labels(
@@ -91,14 +91,11 @@ def fit_of_labels(
             mean=mean if centred else 0.0,
             mean_error=float(np.sqrt(max(variance, 0.0) / rows)) if centred else 0.0,
             linear=np.zeros(len(linear)),
-            noise=0.0,
-            has_direction=False,
             step_linear=linear,
             step_mean=0.0 if centred else mean,
             step_energy=energy_left,
             free_energy=energy_left,
             step_direction=linear,
-            least_squares=False,
         )
     fit = _moments if taken_off == "residual-linear" else _least_squares
     return fit(mean, energy, linear, phi, rows)
@@ -127,7 +124,6 @@ def _moments(mean: float, energy: float, linear: Floats, phi: float, rows: int) 
         step_energy=energy_left,
         free_energy=energy_left - with_y**2 / energy,
         step_direction=step_linear,
-        least_squares=False,
     )
 
 

@@ -32,21 +32,11 @@ from onegrad.exceptions import AssumptionWarning, NotConverged
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.parallel.cores import one_blas_thread
 from onegrad.problem import Problem
-from onegrad.theory.spectral_law import (
-    MAX_ALIGNMENT_DEGREE,
-    Spectrum,
-    density_grid,
-    make_spikes,
-)
+from onegrad.theory.spectral_law import MAX_ALIGNMENT_DEGREE, Spectrum, density_grid, make_spikes
+from onegrad.theory.uniform import fixed_point
 from onegrad.theory.uniform.accuracy import slope_kurtosis
 from onegrad.theory.uniform.concerns import ONE_STEP_FIELDS, require_covered
 from onegrad.theory.uniform.discretisation import Equations, equations
-from onegrad.theory.uniform.fixed_point import (
-    Solution,
-    chi_response,
-    response_gap,
-    solve_fixed_point,
-)
 from onegrad.theory.uniform.gauss_nodes import Numbers
 from onegrad.theory.uniform.preparation import NodeCounts, Prepared, prepare_problem
 from onegrad.theory.uniform.residuals import normal_cutoff
@@ -94,16 +84,18 @@ class RealBranch:
         # all eigenvalues that A can put outside the bulk have this sum
         spikes = eq.N * float(eq.weight @ eq.A**2 @ eq.p)
         self.far = 2 * spikes + 100 * mean_squared_feature(eq) * (1 + eq.N / eq.n + eq.N / eq.d)
-        self.solved: dict[float, Solution] = {}
+        self.solved: dict[float, fixed_point.Solution] = {}
 
-    def at(self, x: float) -> Solution:
+    def at(self, x: float) -> fixed_point.Solution:
         """Return the solution at eigenvalue x; raise NotConverged when x is not beyond the bulk."""
         if x not in self.solved:
             above = [y for y in self.solved if y > x]
             near = self.solved[min(above)] if above else None
             far = self.eq.p, np.full(len(self.eq.weight), -x)
             start = (near.state.pi, near.state.delta) if near else far
-            solution = solve_fixed_point(self.eq, -x, start, tol=1e-9, limit=MAX_OUTSIDE_ITERATIONS)
+            solution = fixed_point.solve_fixed_point(
+                self.eq, -x, start, tol=1e-9, limit=MAX_OUTSIDE_ITERATIONS
+            )
             # sum(pi) averages x/(x - y) over eigenvalues y: it is above one and grows towards the
             # bulk, while the gap shrinks; other real solutions, inside the bulk, do neither
             floor, ceiling = (near.state.pi.sum(), self.gap(near)) if near else (1.0, 1.0)
@@ -112,7 +104,7 @@ class RealBranch:
             self.solved[x] = solution
         return self.solved[x]
 
-    def reach(self, x: float, halvings: int = 8) -> Solution:
+    def reach(self, x: float, halvings: int = 8) -> fixed_point.Solution:
         """Return the solution at an x beyond the bulk, through points between if it is far."""
         try:
             return self.at(x)
@@ -122,11 +114,13 @@ class RealBranch:
             self.reach((x + min(y for y in self.solved if y > x)) / 2, halvings - 1)
             return self.reach(x, halvings - 1)
 
-    def gap(self, solution: Solution) -> float:
+    def gap(self, solution: fixed_point.Solution) -> float:
         """Return the smallest eigenvalue of the response matrix: one far away, zero at the edge."""
         r = solution.response
         W = np.linalg.solve(r.stiffness, r.T)
-        return response_gap(self.eq, solution.state, chi_response(self.eq, r, W))
+        return fixed_point.response_gap(
+            self.eq, solution.state, fixed_point.chi_response(self.eq, r, W)
+        )
 
     def edge(self) -> float:
         """Return the edge: the zero of gap(x)^2, which is linear there, approached from outside."""
@@ -145,7 +139,7 @@ class RealBranch:
         return x - step / 0.75
 
 
-def mean_matrices(eq: Equations, solution: Solution) -> tuple[Numbers, Numbers]:
+def mean_matrices(eq: Equations, solution: fixed_point.Solution) -> tuple[Numbers, Numbers]:
     """Return P and I + P Xi of `mean_part`, without the blocks that make no outlier.
 
     Those are the quadratic functions and, unless the residual is full, the readout row.
@@ -254,7 +248,7 @@ def bulk_density(eq: Equations, x: Floats, thorough: bool = False) -> Floats:
     return _density(x, _solutions_inside(eq, x, thorough))
 
 
-def _density(x: Floats, inside: dict[int, Solution]) -> Floats:
+def _density(x: Floats, inside: dict[int, fixed_point.Solution]) -> Floats:
     """Return the density at each x whose solution is known, and zero elsewhere."""
     values = np.zeros(x.shape)
     for i, solution in inside.items():
@@ -262,12 +256,14 @@ def _density(x: Floats, inside: dict[int, Solution]) -> Floats:
     return values
 
 
-def _solutions_inside(eq: Equations, x: Floats, thorough: bool = False) -> dict[int, Solution]:
+def _solutions_inside(
+    eq: Equations, x: Floats, thorough: bool = False
+) -> dict[int, fixed_point.Solution]:
     """Return the solution at each x > 0 by its place in x, solved from right to left.
 
     thorough : no point starts from its neighbour.
     """
-    solutions: dict[int, Solution] = {}
+    solutions: dict[int, fixed_point.Solution] = {}
     start: tuple[Numbers, Numbers] | None = None
     for i in np.argsort(x.ravel())[::-1].tolist():
         at = float(x.flat[i])
@@ -312,11 +308,13 @@ def _boundary(eq: Equations, outside: float, inside: float) -> float:
     return float(np.sqrt(outside * inside))
 
 
-def _above_axis(eq: Equations, x: float, start: tuple[Numbers, Numbers] | None) -> Solution:
+def _above_axis(
+    eq: Equations, x: float, start: tuple[Numbers, Numbers] | None
+) -> fixed_point.Solution:
     """Return the solution at -(x + i0): from a neighbour, else by lowering the imaginary part."""
     if start is not None:
         try:
-            near = solve_fixed_point(
+            near = fixed_point.solve_fixed_point(
                 eq, complex(-x, -RELATIVE_HEIGHT * x), start, tol=DENSITY_TOLERANCE, limit=15
             )
             if near.state.pi.sum().imag <= RELATIVE_HEIGHT:  # the density is not negative
@@ -326,7 +324,9 @@ def _above_axis(eq: Equations, x: float, start: tuple[Numbers, Numbers] | None) 
     height = 4 * (x + mean_squared_feature(eq) * eq.N / eq.n)
     state = (eq.p + 0j, np.full(len(eq.weight), complex(-x, -height)))
     while True:
-        solution = solve_fixed_point(eq, complex(-x, -height), state, tol=DENSITY_TOLERANCE)
+        solution = fixed_point.solve_fixed_point(
+            eq, complex(-x, -height), state, tol=DENSITY_TOLERANCE
+        )
         state = solution.state.pi, solution.state.delta
         if height <= RELATIVE_HEIGHT * x:
             return solution

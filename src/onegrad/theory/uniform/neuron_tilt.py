@@ -9,7 +9,7 @@ so a neuron of initial weight :math:`\omega/\sqrt d` along v reads e with the me
 :math:`k\,\omega/\sqrt{d\kappa_v}`, and the covariance that is left for the bulk changes by
 :math:`\epsilon_2^2ff^\top - kk^\top/\kappa_v`.
 
-Equal readouts need the whole of it, with e the direction of k itself (`drift_direction`): only the
+Equal readouts need the whole of it, with e the direction of k itself (`covariance`): only the
 weight along v tells their neurons apart, and since all neurons lean alike, what is fitted by it
 comes with the noise of Mv. Other readouts tell neurons apart by the step itself: of Mv only the
 part along the teacher's directions matters, to first order.

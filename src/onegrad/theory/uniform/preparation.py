@@ -20,7 +20,7 @@ from onegrad.theory.uniform.covariance import StepCovariance, step_covariance
 from onegrad.theory.uniform.first_step import StepNumbers, take_step
 from onegrad.theory.uniform.graded_rule import LARGE_DEVIATION, GradedRule, index_rule, neuron_rule
 from onegrad.theory.uniform.label_law import LabelLaw, along_linear, unit_linear
-from onegrad.theory.uniform.preconditioned import preconditioned
+from onegrad.theory.uniform.preconditioned.covariance import preconditioned
 from onegrad.theory.uniform.quadrature_nodes import (
     bulk_variance,
     conditional_readouts,

@@ -38,14 +38,19 @@ from onegrad.theory.uniform.ridge_errors import RidgeErrors, ridge_errors
 from onegrad.theory.uniform.spread import spread
 
 QUADRATURE_TOLERANCE = 1e-3  # below the theory's own error: a few tenths of a percent at n = 1000
-SPACINGS = (1.0, 1.5)  # of nodes of the index and of a neuron, in the variable of their rules
+# of nodes of the index and of a neuron, in the variable of their rules: a dozen or two of each up
+# to alpha = 1
+SPACINGS = (1.0, 1.5)
 COARSER = 4 / 3  # factor of the spacing of the rule that a prediction is compared with
 SHRINKING = 0.25  # of the error by that factor; a tenth and less in nine problems of ten
-MIN_SPACING = 0.25
+MIN_SPACING = 0.25  # a limit like MAX_NODES, which is reached before; neither is tuned
 ROUGH_TOLERANCE = 0.03  # of rtol: the Newton step at which a coarser rule is solved well enough
 MAX_NODES = NodeCounts(64, 96)
-MAX_REFINED_SAMPLES = 800  # nodes of samples on a grid from which none are added: seconds each
-# of a solution that is tried, and of one from which no nodes are added; see `operations`
+# nodes of samples on a grid from which none are added: random problems took minutes beyond it
+MAX_REFINED_SAMPLES = 800
+# of a solution that is tried, and of one from which no nodes are added (a fifth of a second, see
+# `operations`). Numbers of nodes did not bound the time: blocks, functions and values of the
+# activation made points of few nodes run for minutes
 MAX_OPERATIONS, MAX_REFINED_OPERATIONS = 4e9, 1e9
 WARM_PLAIN_ITERATIONS = 3  # they make most of the way, at a third of the cost
 MAX_WARM_ITERATIONS = 12  # Newton steps from the solution before; three or four when it serves

@@ -19,6 +19,7 @@ from onegrad.functions.hermite import gauss_hermite
 from onegrad.problem import Law
 from onegrad.theory.uniform.label_law import LabelLaw
 
+# of the law of r, of which smooth functions are averaged: resolvents off its support; not tuned
 NOISE_NODES, TAIL_NODES = 7, 16
 NODES_PER_INDEX = {1: 32, 2: 24, 3: 14, 4: 8, 5: 5, 6: 4}  # by the number of indices
 MIN_NODES_PER_INDEX = 3  # of more indices
@@ -167,19 +168,10 @@ def concatenated(laws: Sequence[ResidualLaw]) -> ResidualLaw:
         return np.concatenate(list(parts), axis=-1)
 
     constraints = [law.constraint for law in laws if law.constraint is not None]
-    return ResidualLaw(
-        joined(law.r for law in laws),
-        joined(law.p for law in laws),
-        joined(law.tau for law in laws),
-        joined(law.tau_tau for law in laws),
-        RowConstraint(
-            joined(x.q for x in constraints),
-            joined(x.q_q for x in constraints),
-            joined(x.q_tau for x in constraints),
-        )
-        if constraints
-        else None,
-    )
+    names = "r", "p", "tau", "tau_tau"
+    r, p, tau, tau_tau = (joined(getattr(law, name) for law in laws) for name in names)
+    columns = (joined(getattr(q, k) for q in constraints) for k in ("q", "q_q", "q_tau"))
+    return ResidualLaw(r, p, tau, tau_tau, RowConstraint(*columns) if constraints else None)
 
 
 def _means(

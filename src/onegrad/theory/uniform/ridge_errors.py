@@ -30,15 +30,8 @@ from functools import cached_property
 
 import numpy as np
 
+from onegrad.theory.uniform import fixed_point
 from onegrad.theory.uniform.discretisation import Equations
-from onegrad.theory.uniform.fixed_point import (
-    Resolvents,
-    Solution,
-    State,
-    chi_response,
-    resolvents,
-    response_gap,
-)
 from onegrad.theory.uniform.gauss_nodes import Numbers
 
 
@@ -67,10 +60,10 @@ class MeanPart:
     """
 
     eq: Equations
-    state: State
+    state: fixed_point.State
     H: Numbers  # (U, (2 + t + Q) K)
-    teacher: Resolvents  # of the blocks seen from the teacher's directions
-    bulk: Resolvents
+    teacher: fixed_point.Resolvents  # of the blocks seen from the teacher's directions
+    bulk: fixed_point.Resolvents
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -145,10 +138,10 @@ class MeanPart:
         return image
 
 
-def mean_part(eq: Equations, x: State) -> MeanPart:
+def mean_part(eq: Equations, x: fixed_point.State) -> MeanPart:
     """Return how neurons read functions of the index, at a fixed point."""
     H = np.hstack([eq.A, eq.readout_row, *eq.aside, *eq.squares.mean])
-    teacher = resolvents(eq.space.functions, eq.teacher_coordinates, x.a, x.pi)
+    teacher = fixed_point.resolvents(eq.space.functions, eq.teacher_coordinates, x.a, x.pi)
     return MeanPart(eq, x, H, teacher, x.resolvents.first(eq.bulk))
 
 
@@ -181,7 +174,7 @@ def fit_labels(eq: Equations, mean: MeanPart) -> tuple[Numbers, Numbers]:
     return fit[..., 0], rest[..., 0]
 
 
-def ridge_errors(eq: Equations, solution: Solution) -> RidgeErrors:
+def ridge_errors(eq: Equations, solution: fixed_point.Solution) -> RidgeErrors:
     """Return training and test error at a solution with real ridge.
 
     A mean that was taken off the labels is wrong by its error, of either sign.
@@ -196,7 +189,7 @@ def ridge_errors(eq: Equations, solution: Solution) -> RidgeErrors:
     return RidgeErrors(*(sum(pair) / 2 for pair in values))
 
 
-def _errors_of_labels(eq: Equations, solution: Solution) -> RidgeErrors:
+def _errors_of_labels(eq: Equations, solution: fixed_point.Solution) -> RidgeErrors:
     """Return training and test error of labels as they are."""
     x, r = solution.state, solution.response
     mean = mean_part(eq, x)
@@ -225,7 +218,7 @@ def _errors_of_labels(eq: Equations, solution: Solution) -> RidgeErrors:
     )
     solved = np.linalg.solve(r.stiffness, np.column_stack([r.T, np.ones(len(x.delta))]))
     W, by_ridge = solved[:, :-1], solved[:, -1]  # d(delta) a/delta by d(pi), by d(lambda)
-    minus_dchi, share = chi_response(eq, r, W), x.pi**2 / eq.p
+    minus_dchi, share = fixed_point.chi_response(eq, r, W), x.pi**2 / eq.p
     T = np.linalg.solve(np.eye(len(share)) - minus_dchi * share, at_fixed_delta + W.T @ by_delta)
     # |a_hat|^2 = d(train)/d(lambda)
     norm = by_delta @ by_ridge + eq.d / eq.n * (T * share) @ (r.T.T @ by_ridge)
@@ -233,11 +226,11 @@ def _errors_of_labels(eq: Equations, solution: Solution) -> RidgeErrors:
         train=train,
         penalty=float(np.real(solution.lam) * norm),
         test=float(eq.p @ T) - _excess_of_replaced_labels(eq, x, fit),
-        gap=response_gap(eq, x, minus_dchi),
+        gap=fixed_point.response_gap(eq, x, minus_dchi),
     )
 
 
-def _excess_of_replaced_labels(eq: Equations, x: State, fit: Numbers) -> float:
+def _excess_of_replaced_labels(eq: Equations, x: fixed_point.State, fit: Numbers) -> float:
     r"""Return how much larger the test error is on labels of which a fraction q is replaced.
 
     .. math:: E(y_q - \hat f)^2 - E(y - \hat f)^2 = 2q\,\mathrm{Cov}(y, \hat f)

@@ -106,15 +106,15 @@ def route_of(problem: Problem) -> Route:
     """Return the equations that serve a problem; raise OutOfScope where none do."""
     require_covered(problem, ERROR_FIELDS)
     route = next(route for route in ROUTES if route.applies(problem))
+    reasons = (f"{k}={getattr(problem, k)!r}" for k in route.fields if _is_set(problem, k))
+    here = next(reasons, "")
     for field in EXTENSION_FIELDS:
         if field not in route.fields and _is_set(problem, field):
-            name = next(name for name in route.fields if _is_set(problem, name))
-            covered = f"{field}={FIELDS[field].default!r} with {name}={getattr(problem, name)!r}"
+            covered = f"{field}={FIELDS[field].default!r} with {here}"
             raise OutOfScope("uniform", field, getattr(problem, field), covered)
     for field, values in route.choices.items():
         if getattr(problem, field) not in values:
-            name = next(name for name in route.fields if _is_set(problem, name))
-            covered = f"{' or '.join(values)} with {name}={getattr(problem, name)!r}"
+            covered = f"{' or '.join(values)} with {here}"
             raise OutOfScope("uniform", field, getattr(problem, field), covered)
     return route
 

@@ -28,6 +28,8 @@ from onegrad.problem import Problem
 from onegrad.theory.prediction import TrainTest
 from onegrad.theory.uniform.ridge_errors import RidgeErrors
 
+# a and b: least squares on simulated settings, by benchmarks/calibrate_spread.py; no prediction
+# depends on them
 TRAIN_VARIANCE = (0.34, 0.89)
 TEST_VARIANCE = (0.72, 0.27, 0.12, 0.43)
 

@@ -338,13 +338,7 @@ def _given_noise(law: ScaledLaw, w: Floats, T: Floats, n: Floats) -> Floats:
 
 
 def _noise_of_moved_v(
-    law: ScaledLaw,
-    T: Floats,
-    n: Floats,
-    w: Floats,
-    S: Floats,
-    spectrum: InputSpectrum,
-    phi: float,
+    law: ScaledLaw, T: Floats, n: Floats, w: Floats, S: Floats, spectrum: InputSpectrum, phi: float
 ) -> Floats:
     r"""Return the energies, one per group, of the noise y of M along :math:`w = \Sigma v`.
 

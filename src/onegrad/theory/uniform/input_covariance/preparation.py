@@ -44,8 +44,10 @@ MAX_LENGTH_FLUCTUATION = 0.8  # relative, of the squared length of a weight
 MAX_SAMPLE_FLUCTUATION = 0.6  # the same of a sample
 MAX_TEACHER_FLUCTUATION = 0.3  # of the teacher's variance off v given the sample's length
 MIN_RELATIVE_LENGTH = 0.05  # of a weight, relative to its mean
-MIN_INDEX_SHARE = 0.05  # of a neuron's variance along a direction off v that is worth an index
-MAX_INDEX_STRENGTH = 6.0  # of the weights along it, relative to all others together
+# of a neuron's variance along a direction off v that is worth an index: taken for Gaussian noise,
+# a strong one made training errors a third too low (docs/input_covariance.md)
+MIN_INDEX_SHARE = 0.05
+MAX_INDEX_STRENGTH = 6.0  # of the weights along it over all others: its rule ends there; not tuned
 MIN_OFF_V = 1e-6  # squared part off v of a direction that stands alone
 NODES_OF_A_READOUT = 6
 FOUR_NODE_GROWTH = 16.0  # of the variance along v that four nodes across it resolve
@@ -135,20 +137,15 @@ def prepare_draws(
         for draw in teacher_draws(spectrum, count)
         for constant in _constants(problem, spectrum)
     ]
-    if any(a.d2 for a in steps[0].activations) and _is_alike(problem):
+    # normal readouts tell neurons apart by themselves: a second index matters less, and costs most,
+    # unless all functions are few
+    alike = problem.readout != "gaussian" or problem.sigma.polynomial is not None
+    if alike and any(a.d2 for a in steps[0].activations):
         seconds = [second_direction(step) for step in steps]
         if np.mean([share for _, share in seconds]) > MIN_INDEX_SHARE:
             pairs = zip(steps, seconds, strict=True)
             return tuple(_prepare(step, *second) for step, second in pairs)
     return tuple(_prepare(step, None, 0.0) for step in steps)
-
-
-def _is_alike(problem: Problem) -> bool:
-    """Return whether the step alone does not tell neurons apart, or all functions are few.
-
-    Normal readouts differ by themselves: a second index matters less, and costs most.
-    """
-    return problem.readout != "gaussian" or problem.sigma.polynomial is not None
 
 
 def _constants(problem: Problem, spectrum: InputSpectrum) -> tuple[float, ...]:
@@ -275,15 +272,9 @@ def _lengths(step: ExplicitStep, indices: Floats) -> Lengths:
 def _noise(step: ExplicitStep) -> NoiseOfStep:
     """Return nodes of the law of M with these residuals for isotropic inputs, centred."""
     problem, odd = step.problem, step.activation.d2 == 0.0
-    isotropic = step_covariance(
-        step.labels,
-        step.residual_noise,
-        problem.phi_step,
-        problem.rows_of_step,
-        odd,
-        step.output,
-        step.residual_mean,
-    ).trace
+    labels, noise, output = step.labels, step.residual_noise, step.output
+    phi, rows = problem.phi_step, problem.rows_of_step
+    isotropic = step_covariance(labels, noise, phi, rows, odd, output, step.residual_mean).trace
     strength = abs(step.gamma * step.activation.d2) * math.sqrt(problem.phi_step * step.energy)
     nodes = NODES_OF_THE_NOISE if strength < 0.5 else NODES_OF_STRONG_NOISE
     mu, weight = gauss_rule(isotropic.mu, isotropic.weight, nodes)

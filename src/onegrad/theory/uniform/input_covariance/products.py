@@ -24,7 +24,8 @@ import numpy as np
 from onegrad.arrays import Floats
 
 PRODUCT_DEGREES = (2, 3)
-# of a product over noise, in all neurons together: a weaker one is noise
+# of a product over noise, in all neurons together: a weaker one is noise. A tenth of it changes
+# errors by less than 0.5 %; without products a test error of 1.146 was predicted as 1.233
 MIN_PRODUCT_STRENGTH = 0.1
 BINS_PER_OCTAVE = 0.5  # products of a bin differ by less than a factor of four
 

@@ -1,5 +1,1 @@
 """Steps preconditioned by the covariance of their rows: docs/preconditioned.md."""
-
-from onegrad.theory.uniform.preconditioned.covariance import preconditioned
-
-__all__ = ["preconditioned"]

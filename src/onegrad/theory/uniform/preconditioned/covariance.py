@@ -32,8 +32,12 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.problem import PRECONDITIONER_SHIFT, Problem
-from onegrad.theory.uniform.covariance import AlongStep, StepCovariance
-from onegrad.theory.uniform.drift_direction import OrthogonalResolvent, SquareResolvent
+from onegrad.theory.uniform.covariance import (
+    AlongStep,
+    OrthogonalResolvent,
+    SquareResolvent,
+    StepCovariance,
+)
 from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.gauss_nodes import Complexes, gauss_nodes, symmetric_matrix_power
 from onegrad.theory.uniform.label_law import LabelLaw
@@ -208,13 +212,7 @@ class _Resolvent:
         phi, law, (m, m2) = pencil.phi, pencil.law, inverse_traces(pencil.phi, pencil.damping)
         shrink, y, of_rows = 1 / (1 + phi * m), solutions.y, solutions.of_rows
         less = phi * m2 * shrink
-        q = np.vstack(
-            [
-                m * np.eye(len(c))[:t],
-                m * shrink * c,
-                m2 * shrink**2 * (1 - phi * m) * c,
-            ]
-        )
+        q = np.vstack([m * np.eye(len(c))[:t], m * shrink * c, m2 * shrink**2 * (1 - phi * m) * c])
         own = np.append(np.zeros(t), [phi * m, less])
 
         def rows(f: Floats) -> tuple[Complexes, Complexes]:

@@ -26,40 +26,14 @@ from onegrad.theory.uniform.label_law import LabelLaw, along_linear
 from onegrad.theory.uniform.preparation import NodeCounts
 from onegrad.theory.uniform.refinement import fresh_row_errors
 from onegrad.theory.uniform.ridge_errors import RidgeErrors
+from onegrad.theory.uniform.same_rows import fixed_point, response
 from onegrad.theory.uniform.same_rows.features import fresh_features, training_features
-from onegrad.theory.uniform.same_rows.fixed_point import (
-    HALF_STEPS,
-    Acceleration,
-    FieldSolution,
-    FieldState,
-    FreshForms,
-    LinearEquations,
-    Packing,
-    RowForms,
-    Shares,
-    evaluate_fields,
-    first_guess,
-    fresh_forms,
-    iterate,
-    no_shares,
-    row_forms,
-)
 from onegrad.theory.uniform.same_rows.label_fit import (
     LabelProblem,
     label_problem,
     quadratic_problem,
 )
 from onegrad.theory.uniform.same_rows.neurons import NeuronTypes, neuron_types, readout_rule
-from onegrad.theory.uniform.same_rows.response import (
-    Linearisation,
-    Parameter,
-    Tangent,
-    fresh_quadratic,
-    inverse_form,
-    quadratic_response,
-    shares_response,
-    special_shares,
-)
 from onegrad.theory.uniform.same_rows.training_rows import (
     MAX_INDICES,
     RowGrid,
@@ -78,8 +52,9 @@ TOLERANCES: tuple[float, ...] = (1e-3, 1e-5, 1e-6, 1e-7)
 RESPONSE_TOLERANCES = (1e-3, 1e-4, 1e-6)
 MAX_RESPONSE_ITERATIONS = 200
 NODES_PER_BIN = 7
-BINS = (12, 24, 48)
-BINS_OF_NORMAL_READOUTS = (4, 8, 16)
+# the error falls like one over the square of their number, more slowly for labels with heavy tails:
+# the last two are extrapolated
+BINS, BINS_OF_NORMAL_READOUTS = (12, 24, 48), (4, 8, 16)
 READOUT_SPACING = 1.25  # of normal readouts, in the variable of their rule
 REMAINING = 0.25  # share of the change by the last level that may still be missing
 
@@ -104,7 +79,7 @@ class SameErrors:
 
     step: StepNumbers
     values: RidgeErrors
-    solution: FieldSolution
+    solution: fixed_point.FieldSolution
 
 
 @dataclass(frozen=True)
@@ -113,8 +88,8 @@ class SameEquations:
 
     step: StepNumbers
     types: NeuronTypes
-    forms: RowForms
-    fresh: FreshForms
+    forms: fixed_point.RowForms
+    fresh: fixed_point.FreshForms
     labels: LabelProblem
     energy: float
 
@@ -154,21 +129,21 @@ def same_equations(rows: RowsOfStep, nodes: SameNodes) -> SameEquations:
     return SameEquations(
         step,
         types,
-        row_forms(problem, step, types, training.rows, features),
-        fresh_forms(fresh, of_fresh),
+        fixed_point.row_forms(problem, step, types, training.rows, features),
+        fixed_point.fresh_forms(fresh, of_fresh),
         fit,
         problem.sigma.second_moment,
     )
 
 
-def same_errors(eq: SameEquations, start: FieldState | None = None) -> SameErrors:
+def same_errors(eq: SameEquations, start: fixed_point.FieldState | None = None) -> SameErrors:
     """Return the errors of a discretised problem.
 
     start : a solution with other nodes of the rows.
     """
     solution = solve(eq, start)
     zeros = np.zeros(eq.forms.p.shape)
-    parameters = [Parameter(1.0, 0.0, zeros), Parameter(0.0, 1.0, zeros)]
+    parameters = [response.Parameter(1.0, 0.0, zeros), response.Parameter(0.0, 1.0, zeros)]
     train, (test, norm), tangents = derivatives(eq, solution, parameters)
     # d delta/d lambda is one without the reaction of the rest
     ddelta = -tangents[1].log_a * solution.state.delta
@@ -179,32 +154,34 @@ def same_errors(eq: SameEquations, start: FieldState | None = None) -> SameError
 def left_out_error(eq: SameEquations) -> float:
     """Return the mean squared leave-one-out residual of ridge, with the first layer as it is."""
     solution = solve(eq)
-    parameter = Parameter(0.0, 0.0, 1 / solution.state.pi**2)
+    parameter = response.Parameter(0.0, 0.0, 1 / solution.state.pi**2)
     return derivatives(eq, solution, [parameter])[1][0]
 
 
 def derivatives(
-    eq: SameEquations, solution: FieldSolution, parameters: list[Parameter]
-) -> tuple[float, list[float], list[Tangent]]:
+    eq: SameEquations, solution: fixed_point.FieldSolution, parameters: list[response.Parameter]
+) -> tuple[float, list[float], list[response.Tangent]]:
     """Return the training objective, its derivatives by parameters, and those of the fields.
 
     The shares of the special variables respond too: they are updated in between.
     """
-    state, labels, packing = solution.state, eq.labels, Packing.of(eq.forms)
-    quadratic, fresh = quadratic_problem(labels, state), fresh_quadratic(labels)
+    state, labels, packing = solution.state, eq.labels, fixed_point.Packing.of(eq.forms)
+    quadratic, fresh = quadratic_problem(labels, state), response.fresh_quadratic(labels)
     h = np.linalg.solve(quadratic.H, quadratic.side)
-    inverse = inverse_form(labels.places, quadratic.H)
-    at_point = Linearisation.of(eq.forms, eq.fresh, state)
+    inverse = response.inverse_form(labels.places, quadratic.H)
+    at_point = response.Linearisation.of(eq.forms, eq.fresh, state)
 
     def moved(
-        x: Floats, parameter: Parameter | None = None, share: Shares | None = None
-    ) -> tuple[Tangent, Floats]:
+        x: Floats,
+        parameter: response.Parameter | None = None,
+        share: fixed_point.Shares | None = None,
+    ) -> tuple[response.Tangent, Floats]:
         """Return the tangent of one pass, and what is left of it."""
         tangent = at_point.tangent(*packing.unpack(x), parameter, share)
         return tangent, packing.pack(tangent.G, tangent.log_a) - x
 
-    equations = LinearEquations(lambda x: -moved(x)[1])
-    shares = [no_shares(eq.forms)] * len(parameters)
+    equations = fixed_point.LinearEquations(lambda x: -moved(x)[1])
+    shares = [fixed_point.no_shares(eq.forms)] * len(parameters)
     xs = np.zeros((len(parameters), len(packing.pack(state.G, state.log_a))))
     for tolerance in RESPONSE_TOLERANCES:
         sources = list(zip(parameters, shares, strict=True))
@@ -212,62 +189,58 @@ def derivatives(
         xs = equations.solve(xs, residuals, tolerance, MAX_RESPONSE_ITERATIONS)
         tangents = [moved(x, *s)[0] for x, s in zip(xs, sources, strict=True)]
         changes = [
-            quadratic_response(labels, state, parameter, tangent, fresh)
+            response.quadratic_response(labels, state, parameter, tangent, fresh)
             for parameter, tangent in zip(parameters, tangents, strict=True)
         ]
         if tolerance > RESPONSE_TOLERANCES[-1]:
             shares = [
-                shares_response(labels, state, inverse, tangent, change.H)
+                response.shares_response(labels, state, inverse, tangent, change.H)
                 for tangent, change in zip(tangents, changes, strict=True)
             ]
     slopes = [c.constant - 2 * float(c.side @ h) + float(h @ c.H @ h) for c in changes]
     return quadratic.constant - float(quadratic.side @ h), slopes, tangents
 
 
-def solve(eq: SameEquations, start: FieldState | None = None) -> FieldSolution:
+def solve(
+    eq: SameEquations, start: fixed_point.FieldState | None = None
+) -> fixed_point.FieldSolution:
     """Solve the equations; the shares of the special variables are updated in between.
 
     start : a solution with other nodes of the rows; of no use where the types are others.
     """
-    forms, iterations, shares = eq.forms, 0, no_shares(eq.forms)
-    G, log_a = first_guess(forms, eq.energy)
-    tolerances, acceleration = TOLERANCES, Acceleration(HALF_STEPS)
+    forms, iterations, shares = eq.forms, 0, fixed_point.no_shares(eq.forms)
+    G, log_a = fixed_point.first_guess(forms, eq.energy)
+    tolerances, acceleration = TOLERANCES, fixed_point.Acceleration(fixed_point.HALF_STEPS)
     if start is not None and len(start.a) == forms.types:
         G, log_a = start.G, start.log_a
-        tolerances, acceleration = TOLERANCES[1:], Acceleration(0)
-        state = evaluate_fields(forms, G, log_a, shares)
-        shares = special_shares(eq.labels, state, quadratic_problem(eq.labels, state).H)
+        tolerances, acceleration = TOLERANCES[1:], fixed_point.Acceleration(0)
+        state = fixed_point.evaluate_fields(forms, G, log_a, shares)
+        shares = response.special_shares(eq.labels, state, quadratic_problem(eq.labels, state).H)
     for tolerance in tolerances:
-        solution = iterate(forms, G, log_a, shares, tolerance, acceleration)
+        solution = fixed_point.iterate(forms, G, log_a, shares, tolerance, acceleration)
         iterations += solution.iterations
         state = solution.state
         G, log_a = state.G, state.log_a
         if tolerance > TOLERANCES[-1]:
-            shares = special_shares(eq.labels, state, quadratic_problem(eq.labels, state).H)
-    return FieldSolution(solution.state, solution.shares, solution.residual, iterations)
+            shares = response.special_shares(
+                eq.labels, state, quadratic_problem(eq.labels, state).H
+            )
+    return fixed_point.FieldSolution(solution.state, solution.shares, solution.residual, iterations)
 
 
 @dataclass(frozen=True)
 class SameEvaluation:
-    """Errors with given numbers of nodes: means over the constants, and one value for each."""
+    """Errors with given numbers of nodes: means over the constants, and one value for each.
+
+    quadrature_error : of the finest evaluation, estimated from those before.
+    """
 
     nodes: SameNodes
     train: float
     test: float
     squared_loss: float
     values: tuple[SameErrors, ...]
-
-
-@dataclass(frozen=True)
-class SameRefinement:
-    """The finest evaluation of a problem, with the estimated error of its nodes.
-
-    resolved : whether the tolerance was met before the last level.
-    """
-
-    finest: SameEvaluation
-    quadrature_error: float
-    resolved: bool
+    quadrature_error: float = float("nan")
 
 
 def same_row_errors(
@@ -281,17 +254,22 @@ def same_row_errors(
     if nodes is not None:
         raise InvalidInput("nodes", problem="ridge on the rows of the step chooses its own nodes")
     for problem in problems:
-        _require_covered_here(problem)
+        if problem.n_step != problem.n:
+            covered = "n_step=n with ridge_rows='same'"
+            raise OutOfScope("uniform", "n_step", problem.n_step, covered)
+        if LabelLaw.of(problem).indices > MAX_INDICES:
+            covered = f"teachers of at most {MAX_INDICES} indices with ridge_rows='same'"
+            raise OutOfScope("uniform", "teacher", problem.teacher_function.name, covered)
     points = []
     for problem in problems:
         if problem.step:
-            points.append(_errors_of_one(problem, refine_same_rows(problem, rtol)))
+            points.append(_errors_of_one(problem, refine_same_rows(problem, rtol), rtol))
         else:
             points += fresh_row_errors([problem.replace(ridge_rows="fresh")], rtol, None)
     return points
 
 
-def refine_same_rows(problem: Problem, rtol: float) -> SameRefinement:
+def refine_same_rows(problem: Problem, rtol: float) -> SameEvaluation:
     """Evaluate a problem with more and more bins until rtol is met.
 
     Their error falls like one over the square of their number: the finest values are extrapolated.
@@ -312,13 +290,13 @@ def refine_same_rows(problem: Problem, rtol: float) -> SameRefinement:
     def extrapolated(fine: float, coarse: float) -> float:
         return fine + (fine - coarse) / 3
 
-    finest = replace(
+    return replace(
         finer,
         train=extrapolated(finer.train, coarser.train),
         test=extrapolated(finer.test, coarser.test),
         squared_loss=extrapolated(finer.squared_loss, coarser.squared_loss),
+        quadrature_error=error,
     )
-    return SameRefinement(finest, error, error <= rtol)
 
 
 def readout_count(rows: RowsOfStep) -> int:
@@ -354,10 +332,9 @@ def evaluate_same_rows(
     )
 
 
-def _errors_of_one(problem: Problem, refinement: SameRefinement) -> Errors:
+def _errors_of_one(problem: Problem, finest: SameEvaluation, rtol: float) -> Errors:
     """Return the errors of one problem with their accuracy, spread and warnings."""
-    finest, error = refinement.finest, refinement.quadrature_error
-    first = finest.values[0]
+    error, first = finest.quadrature_error, finest.values[0]
     sizes = accuracy.neglected_sizes(problem, first.step, first.values)
     teacher = LabelLaw.of(problem).teacher
     energy = teacher.second_moment + problem.noise**2
@@ -368,7 +345,7 @@ def _errors_of_one(problem: Problem, refinement: SameRefinement) -> Errors:
     stated, reason = accuracy.stated_accuracy(sizes, "same rows")
     scatter = spread(problem, first.values)
     warnings = concerns(problem, stated, reason, scatter.test / first.values.test)
-    if not refinement.resolved:
+    if not error <= rtol:
         text = f"uniform theory: computed to within {100 * error:.1g} % (see quadrature_error)"
         warnings = (*warnings, AssumptionWarning("uniform", "quadrature_error", text))
     return Errors(
@@ -383,14 +360,3 @@ def _errors_of_one(problem: Problem, refinement: SameRefinement) -> Errors:
         nodes=(2 * finest.nodes.bins * finest.nodes.index, len(first.solution.state.a)),
         warnings=warnings,
     )
-
-
-def _require_covered_here(problem: Problem) -> None:
-    """Raise OutOfScope for what is covered on fresh rows only."""
-    if problem.n_step != problem.n:
-        covered = "n_step=n with ridge_rows='same'"
-        raise OutOfScope("uniform", "n_step", problem.n_step, covered)
-    indices = LabelLaw.of(problem).indices
-    if indices > MAX_INDICES:
-        covered = f"teachers of at most {MAX_INDICES} indices with ridge_rows='same'"
-        raise OutOfScope("uniform", "teacher", problem.teacher_function.name, covered)

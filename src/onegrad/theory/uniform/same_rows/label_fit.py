@@ -36,15 +36,10 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.problem import Problem
 from onegrad.theory.uniform.first_step import StepNumbers
+from onegrad.theory.uniform.same_rows import training_rows
 from onegrad.theory.uniform.same_rows.features import Features
 from onegrad.theory.uniform.same_rows.fixed_point import FieldState
 from onegrad.theory.uniform.same_rows.neurons import NeuronTypes, weights_in_the_plane
-from onegrad.theory.uniform.same_rows.training_rows import (
-    RowLayout,
-    RowPopulation,
-    TrainingRows,
-    readout_row,
-)
 
 MIN_REST_ENERGY = 1e-9  # of the initial output beyond degree one
 
@@ -59,7 +54,7 @@ class Places:
     """
 
     types: int
-    layout: RowLayout
+    layout: training_rows.RowLayout
     second_order: bool
     intercept: bool
 
@@ -117,7 +112,7 @@ class Population:
     row_reading : h, how neurons read the readout row, (G, K, U); empty without the full residual.
     """
 
-    rows: RowPopulation
+    rows: training_rows.RowPopulation
     design: Floats
     row_reading: Floats
 
@@ -156,8 +151,8 @@ def label_problem(
     problem: Problem,
     step: StepNumbers,
     types: NeuronTypes,
-    training: TrainingRows,
-    fresh: RowPopulation,
+    training: training_rows.TrainingRows,
+    fresh: training_rows.RowPopulation,
     features: Features,
     fresh_features: Features,
     second_order: bool,
@@ -188,7 +183,7 @@ def _population(
     types: NeuronTypes,
     places: Places,
     plane: Floats,
-    rows: RowPopulation,
+    rows: training_rows.RowPopulation,
     features: Features,
     training: bool,
 ) -> Population:
@@ -206,7 +201,7 @@ def _population(
     if layout.full:
         g = types.g / np.sqrt(problem.N)
         reading = (features.B1 * types.along + features.B0) * g
-        row = readout_row(step)
+        row = training_rows.readout_row(step)
         D[..., 1, means] += row[0] * reading
         D[..., 2, means] += row[1] * reading
         D[..., layout.directions, means] += row[2] * reading
@@ -223,7 +218,7 @@ def _add_second_order(
     types: NeuronTypes,
     places: Places,
     plane: Floats,
-    rows: RowPopulation,
+    rows: training_rows.RowPopulation,
     features: Features,
     D: Floats,
 ) -> None:
@@ -246,7 +241,12 @@ def _add_second_order(
 
 
 def _add_products(
-    layout: RowLayout, kappa: Floats, half: Floats, weights: Floats, D: Floats, columns: slice
+    layout: training_rows.RowLayout,
+    kappa: Floats,
+    half: Floats,
+    weights: Floats,
+    D: Floats,
+    columns: slice,
 ) -> None:
     """Add sum_ab weights_ab (X_a X_b - delta_ab) E sigma''/2 to columns of the design, in place."""
     index = kappa[..., None]
@@ -318,7 +318,9 @@ def quadratic_problem(labels: LabelProblem, state: FieldState) -> Quadratic:
     return Quadratic(H, side, float((weight * rows.label_square).sum()))
 
 
-def reading_form(places: Places, rows: RowPopulation, left: Reading, right: Reading) -> Floats:
+def reading_form(
+    places: Places, rows: training_rows.RowPopulation, left: Reading, right: Reading
+) -> Floats:
     """Return E[sum_qq' E[q q'] Phi_q Phi_q'^T], weights being in the left reading."""
     R, U3 = right.e.shape
     at, sets, fields = places.read_directly, places.sets, places.layout.directions + 1
@@ -341,7 +343,7 @@ def reading_form(places: Places, rows: RowPopulation, left: Reading, right: Read
     return H
 
 
-def reading_side(places: Places, rows: RowPopulation, weighted: Reading) -> Floats:
+def reading_side(places: Places, rows: training_rows.RowPopulation, weighted: Reading) -> Floats:
     """Return E[sum_q E[y q] Phi_q], weights being in the reading."""
     side = np.zeros(places.count)
     label = rows.label.reshape(len(weighted.e), -1)
@@ -350,7 +352,7 @@ def reading_side(places: Places, rows: RowPopulation, weighted: Reading) -> Floa
     return side
 
 
-def add_moved_form(H: Floats, places: Places, rows: RowPopulation, X: Floats) -> None:
+def add_moved_form(H: Floats, places: Places, rows: training_rows.RowPopulation, X: Floats) -> None:
     """Add E[x_i x_k] X on the fields of the directions, from X of the groups, in place."""
     fields, m, U3 = places.layout.directions + 1, X.shape[-1], 3 * places.types
     of_fields = slice(1, 1 + fields)

@@ -20,12 +20,7 @@ from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.problem import Problem
 from onegrad.theory.uniform.first_step import StepNumbers
-from onegrad.theory.uniform.graded_rule import (
-    LARGE_DEVIATION,
-    MAX_WIDTH,
-    GradedRule,
-    smooth_width,
-)
+from onegrad.theory.uniform.graded_rule import LARGE_DEVIATION, MAX_WIDTH, GradedRule, smooth_width
 from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES, readout_law
 from onegrad.theory.uniform.same_rows.training_rows import TrainingRows
 

@@ -23,19 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.arrays import Floats
+from onegrad.theory.uniform.same_rows import label_fit
 from onegrad.theory.uniform.same_rows.fixed_point import FieldState, FreshForms, RowForms, Shares
-from onegrad.theory.uniform.same_rows.label_fit import (
-    LabelProblem,
-    Places,
-    Quadratic,
-    Reading,
-    add_moved_form,
-    add_prior_form,
-    constrain,
-    reading_form,
-    reading_side,
-    training_reading,
-)
 
 MIN_SHARE = -0.5  # in 1/c of a row, where it is at least one
 
@@ -176,56 +165,56 @@ def _total(weights: Floats, values: Floats) -> Floats:
     return weights.ravel() @ values.reshape(weights.size, -1)
 
 
-def fresh_quadratic(labels: LabelProblem) -> Quadratic:
+def fresh_quadratic(labels: label_fit.LabelProblem) -> label_fit.Quadratic:
     """Return the form, side and constant that fresh rows add per unit of their weight.
 
     The part of the readout row that the projector takes off is in `quadratic_response`.
     """
     places, rows = labels.places, labels.fresh.rows
-    at = Reading.of(labels.fresh.design, labels.fresh_e)
+    at = label_fit.Reading.of(labels.fresh.design, labels.fresh_e)
     weighted = at.weighted(rows.p)
-    return Quadratic(
-        reading_form(places, rows, weighted, at),
-        reading_side(places, rows, weighted),
+    return label_fit.Quadratic(
+        label_fit.reading_form(places, rows, weighted, at),
+        label_fit.reading_side(places, rows, weighted),
         float((rows.p * rows.label_square).sum()),
     )
 
 
 def quadratic_response(
-    labels: LabelProblem,
+    labels: label_fit.LabelProblem,
     state: FieldState,
     parameter: Parameter,
     change: Tangent,
-    fresh: Quadratic,
-) -> Quadratic:
+    fresh: label_fit.Quadratic,
+) -> label_fit.Quadratic:
     """Return the derivative of the label problem along a tangent."""
     places, rows, U = labels.places, labels.training.rows, labels.places.types
     weight, dweight = (rows.p * pi for pi in (state.pi, change.pi))
-    at = training_reading(labels, state.a, state.e_tilde)
+    at = label_fit.training_reading(labels, state.a, state.e_tilde)
     half = at.weighted(dweight / 2)
     moved = half.copy()  # d(w Phi Phi^T) = moved Phi^T + its transpose
     moved.e[...] += weight.reshape(-1, 1) * change.e_tilde.reshape(moved.e.shape)
     if places.second_order:
         multipliers = weight[..., None] * labels.multiplier_reading * change.a
         moved.design[:, places.layout.residual, places.multipliers] += multipliers.reshape(-1, U)
-    H = reading_form(places, rows, moved, at)
+    H = label_fit.reading_form(places, rows, moved, at)
     H = H + H.T
-    add_moved_form(H, places, rows, change.X)
-    add_prior_form(H, labels, -change.a / state.a**2, change.a, change.V0)
-    side = reading_side(places, rows, moved) + reading_side(places, rows, half)
+    label_fit.add_moved_form(H, places, rows, change.X)
+    label_fit.add_prior_form(H, labels, -change.a / state.a**2, change.a, change.V0)
+    side = label_fit.reading_side(places, rows, moved) + label_fit.reading_side(places, rows, half)
     constant = float((dweight * rows.label_square).sum())
     if places.layout.full:
         H[:U, :U] -= _projector_response(labels, state, parameter, change)
-    constrain(labels, H, side, change.inverse)
+    label_fit.constrain(labels, H, side, change.inverse)
     if parameter.fresh:
         H += parameter.fresh * fresh.H
         side += parameter.fresh * fresh.side
         constant += parameter.fresh * fresh.constant
-    return Quadratic(H, side, constant)
+    return label_fit.Quadratic(H, side, constant)
 
 
 def _projector_response(
-    labels: LabelProblem, state: FieldState, parameter: Parameter, change: Tangent
+    labels: label_fit.LabelProblem, state: FieldState, parameter: Parameter, change: Tangent
 ) -> Floats:
     """Return the derivative of E[pi h h^T] - E[h u^T] G E[u h^T]."""
     U, rows = labels.places.types, labels.training.rows
@@ -249,7 +238,7 @@ def _projector_response(
     return less - moved - moved.T - cross.T @ change.G @ cross
 
 
-def special_shares(labels: LabelProblem, state: FieldState, H: Floats) -> Shares:
+def special_shares(labels: label_fit.LabelProblem, state: FieldState, H: Floats) -> Shares:
     """Return the shares at a fixed point with the form H of the label problem."""
     places = labels.places
     inverse = inverse_form(places, H)[np.ix_(_counted(places), _counted(places))]
@@ -264,7 +253,11 @@ def special_shares(labels: LabelProblem, state: FieldState, H: Floats) -> Shares
 
 
 def shares_response(
-    labels: LabelProblem, state: FieldState, full_inverse: Floats, tangent: Tangent, dH: Floats
+    labels: label_fit.LabelProblem,
+    state: FieldState,
+    full_inverse: Floats,
+    tangent: Tangent,
+    dH: Floats,
 ) -> Shares:
     """Return the derivatives of the shares along a tangent, with that of H.
 
@@ -290,14 +283,14 @@ def shares_response(
     return Shares(share / labels.n, neuron)
 
 
-def _counted(places: Places) -> np.ndarray:
+def _counted(places: label_fit.Places) -> np.ndarray:
     """Return the variables that are counted: means, intercept, fields of directions."""
     constant = [places.sets - 1] if places.intercept else []
     fields = np.arange(places.sets, places.field(places.layout.directions).start)
     return np.concatenate([np.arange(places.types), np.array(constant, int), fields])
 
 
-def _initial_places(places: Places) -> list[slice]:
+def _initial_places(places: label_fit.Places) -> list[slice]:
     """Return the places, among those counted, of the initial weights along each direction."""
     U = places.types
     first = U + places.intercept
@@ -307,7 +300,7 @@ def _initial_places(places: Places) -> list[slice]:
     ]
 
 
-def inverse_form(places: Places, H: Floats) -> Floats:
+def inverse_form(places: label_fit.Places, H: Floats) -> Floats:
     """Return the inverse of the form without the constraint, made symmetric."""
     stop = places.field(places.layout.directions).start
     inverse = np.linalg.inv(H[:stop, :stop])
@@ -315,7 +308,7 @@ def inverse_form(places: Places, H: Floats) -> Floats:
 
 
 def _row_forms(
-    labels: LabelProblem, left: Floats, right: Floats, form: Floats, means: bool = True
+    labels: label_fit.LabelProblem, left: Floats, right: Floats, form: Floats, means: bool = True
 ) -> Floats:
     """Return E[Phi^T form Phi] of training rows, with vectors e on either side.
 

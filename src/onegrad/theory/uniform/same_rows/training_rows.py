@@ -31,17 +31,11 @@ from onegrad.functions.function import Function, MultiIndex
 from onegrad.functions.hermite import expect, gauss_hermite
 from onegrad.problem import Problem
 from onegrad.theory.direction import mean_readout
+from onegrad.theory.uniform import residuals
 from onegrad.theory.uniform.first_step import StepNumbers, take_step
 from onegrad.theory.uniform.graded_rule import GradedRule
 from onegrad.theory.uniform.label_law import LabelLaw, labels_given_index, off_root, unit_linear
 from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES, sample_nodes
-from onegrad.theory.uniform.residuals import (
-    ONE_NODE,
-    cut_gaussian,
-    noise_nodes,
-    normal_cutoff,
-    product_rule,
-)
 
 Counts = np.ndarray[Any, np.dtype[np.intp]]
 
@@ -305,7 +299,7 @@ def _points(
     """Return points of the law of a row; `replaced` labels do not depend on the row's indices."""
     f, m, full, theta = labels.teacher, layout.indices, layout.full, step.theta
     kinked = isinstance(f, Function) and bool(f.kinks)
-    edge = normal_cutoff(RUNS_OF_ROWS * problem.n)
+    edge = residuals.normal_cutoff(RUNS_OF_ROWS * problem.n)
     teacher_rule = _even_rule(KINKED_NODES[1], edge) if kinked else _index_rule(m, edge)
     fresh_rule = (
         _even_rule(KINKED_NODES[0], edge) if kinked and not replaced else _index_rule(m, edge)
@@ -318,12 +312,12 @@ def _points(
     rules = [
         fresh_rule,
         *[off_rule] * m,
-        cut_gaussian(OUTPUT_NODES, edge) if full else ONE_NODE,
-        noise_nodes(labels.law, problem.rows_of_step) if own else ONE_NODE,
-        cut_gaussian(GAUSSIAN_NOISE_NODES, edge) if total else ONE_NODE,
+        residuals.cut_gaussian(OUTPUT_NODES, edge) if full else residuals.ONE_NODE,
+        residuals.noise_nodes(labels.law, problem.rows_of_step) if own else residuals.ONE_NODE,
+        residuals.cut_gaussian(GAUSSIAN_NOISE_NODES, edge) if total else residuals.ONE_NODE,
         *([teacher_rule] * m if replaced else []),
     ]
-    axes, p = product_rule(rules)
+    axes, p = residuals.product_rule(rules)
     x = axes[1 : 1 + m]
     p = p * _fixed_length_density(x, problem.d)
     positive = p > MIN_PROBABILITY
@@ -355,24 +349,19 @@ def _points(
     variables += [xi[i] * xi[j] - (i == j) for i, j in layout.pairs]
     if full:
         variables.append(-np.sqrt(rest) / total * gauss if rest else np.zeros_like(r))
+    noise, weight = rules[2 + m]
+    # of the label noise beyond its nodes, where a tail was cut
+    cut = own**2 * max(1 - float(weight @ noise**2), 0.0) if own else 0.0
     return RowGrid(
         layout,
         length,
         np.array(variables),
         y,
         p,
-        label_noise=gaussian_noise**2 - share**2 + _cut_variance(labels, problem, own),
+        label_noise=gaussian_noise**2 - share**2 + cut,
         rest_noise=1 - rest / total**2 if rest else 1.0,
         shared_noise=gaussian_noise**2 * np.sqrt(rest) / total**2 if rest else 0.0,
     )
-
-
-def _cut_variance(labels: LabelLaw, problem: Problem, own: float) -> float:
-    """Return the variance of the label noise beyond its nodes, where a tail was cut."""
-    if not own:
-        return 0.0
-    e, p = noise_nodes(labels.law, problem.rows_of_step)
-    return own**2 * max(1 - float(p @ e**2), 0.0)
 
 
 def _fixed_length_density(x: Floats, d: int) -> Floats:
@@ -384,7 +373,7 @@ def _fixed_length_density(x: Floats, d: int) -> Floats:
 def _index_rule(indices: int, edge: float) -> tuple[Floats, Floats]:
     """Return a rule for one of several indices; with few nodes it has no tail to cut."""
     k = FINE_NODES[indices]
-    return cut_gaussian(k, edge) if k >= MIN_CUT_NODES else gauss_hermite(k)
+    return residuals.cut_gaussian(k, edge) if k >= MIN_CUT_NODES else gauss_hermite(k)
 
 
 def _even_rule(k: int, edge: float) -> tuple[Floats, Floats]:

@@ -26,17 +26,9 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.functions.averages import Averages
+from onegrad.theory.uniform import residuals
 from onegrad.theory.uniform.covariance import RowDirection, StepCovariance, covariance_of_law
 from onegrad.theory.uniform.label_law import off_root
-from onegrad.theory.uniform.residuals import (
-    ResidualLaw,
-    RowConstraint,
-    concatenated,
-    cut_gaussian,
-    normal_cutoff,
-    product_rule,
-    residual_law,
-)
 from onegrad.theory.uniform.two_steps.second_step import SecondStep
 
 Whole = np.ndarray[Any, np.dtype[np.intp]]
@@ -87,10 +79,10 @@ def both_batches(after: SecondStep, v: Floats) -> BothBatches:
     a = np.concatenate([np.zeros(len(law1.r)), 2 * law2.r * noise[node]])
     zeros = np.zeros(len(law2.r))
     first = replace(law1, r=f[0] * law1.r, p=law1.p / 2)
-    unconstrained = RowConstraint(zeros, zeros, 0 * law2.tau)
+    unconstrained = residuals.RowConstraint(zeros, zeros, 0 * law2.tau)
     second = replace(law2, r=f[1] * law2.r, p=law2.p / 2, constraint=unconstrained)
     covariance = covariance_of_law(
-        concatenated([first, second]),
+        residuals.concatenated([first, second]),
         t,
         problem.phi_step / 2,
         squared=step.c2 == 0.0,
@@ -114,11 +106,11 @@ def _shares(after: SecondStep) -> Floats:
     return 2 * f / np.abs(f).sum() if np.abs(f).sum() else np.ones(2)
 
 
-def _first_batch(after: SecondStep) -> ResidualLaw:
+def _first_batch(after: SecondStep) -> residuals.ResidualLaw:
     """Return the law of the first batch given v_1, in the frame (labels', readout row, rest)."""
     problem, step, labels = after.first.problem, after.first.step, after.first.labels
     output = step.backward * step.b
-    law = residual_law(
+    law = residuals.residual_law(
         labels, step.residual_noise, problem.rows_of_step, output, step.residual_mean
     )
     t, k, J = labels.indices, len(law.tau), len(law.r)
@@ -130,18 +122,18 @@ def _first_batch(after: SecondStep) -> ResidualLaw:
     own = problem.phi_step / np.sqrt(problem.phi_step * (law.p @ law.r**2)) * law.r
     tau[t + 1], products[t + 1, t + 1] = own, 1 + own**2
     products[: t + 1, t + 1] = products[t + 1, : t + 1] = tau[: t + 1] * own
-    constraint = RowConstraint(law.r, law.r**2, law.r * tau)
-    return ResidualLaw(law.r, law.p, tau, products, constraint)
+    constraint = residuals.RowConstraint(law.r, law.r**2, law.r * tau)
+    return residuals.ResidualLaw(law.r, law.p, tau, products, constraint)
 
 
-def _second_batch(after: SecondStep) -> tuple[ResidualLaw, Whole]:
+def _second_batch(after: SecondStep) -> tuple[residuals.ResidualLaw, Whole]:
     """Return the law of the second batch in the same frame, and the node of kappa of each."""
     problem, labels = after.first.problem, after.first.labels
     t, half = len(after.basis), len(after.p) // 2
-    edge = normal_cutoff(problem.rows_of_step)
+    edge = residuals.normal_cutoff(problem.rows_of_step)
     count = SECOND_BATCH_NODES.get(t, MIN_SECOND_BATCH_NODES)
-    Z, weight = product_rule([cut_gaussian(count, edge)] * t)  # off v_1
-    e, pe = cut_gaussian(SECOND_NOISE_NODES, edge)
+    Z, weight = residuals.product_rule([residuals.cut_gaussian(count, edge)] * t)  # off v_1
+    e, pe = residuals.cut_gaussian(SECOND_NOISE_NODES, edge)
     place = np.flatnonzero(np.abs(after.index[:half]) <= edge)
     index, pk = after.index[place], after.p[place] / after.p[place].sum()
 
@@ -181,7 +173,7 @@ def _second_batch(after: SecondStep) -> tuple[ResidualLaw, Whole]:
     scatter = np.multiply.outer(np.outer(by_row, by_row), np.maximum(1 - share**2, 0.0))
     values = r.ravel()
     values = values * np.sqrt(after.total_energy / (p @ values**2))
-    law = ResidualLaw(values, p, tau, tau[:, None] * tau + scatter)
+    law = residuals.ResidualLaw(values, p, tau, tau[:, None] * tau + scatter)
     return law, np.broadcast_to(place[:, None, None], r.shape).ravel()
 
 

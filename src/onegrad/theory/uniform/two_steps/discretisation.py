@@ -17,6 +17,7 @@ from onegrad.exceptions import OutOfScope
 from onegrad.functions.averages import gaussian_averages
 from onegrad.problem import Problem
 from onegrad.theory.prediction import Errors
+from onegrad.theory.uniform import quadrature_nodes
 from onegrad.theory.uniform.accuracy import NeglectedSizes
 from onegrad.theory.uniform.concerns import MAX_MEAN_SQUARE
 from onegrad.theory.uniform.discretisation import Equations
@@ -24,14 +25,6 @@ from onegrad.theory.uniform.label_law import LabelCoefficients, labels_given_ind
 from onegrad.theory.uniform.neuron_tilt import Tilt, neuron_tilt
 from onegrad.theory.uniform.preparation import NodeCounts
 from onegrad.theory.uniform.quadratic_part import orthonormal_span, quadratic_part
-from onegrad.theory.uniform.quadrature_nodes import (
-    TWO_POINT_NODES,
-    NeuronNodes,
-    length_fluctuation,
-    neurons_of_one_length,
-    plane_nodes,
-    sample_nodes,
-)
 from onegrad.theory.uniform.refinement import fresh_row_errors
 from onegrad.theory.uniform.two_steps.both_batches import BulkMove, bulk_move
 from onegrad.theory.uniform.two_steps.preparation import (
@@ -53,7 +46,7 @@ class MovedNeurons:
     bulk : moves in the bulk.
     """
 
-    nodes: NeuronNodes
+    nodes: quadrature_nodes.NeuronNodes
     moves: Floats
     bulk: BulkMove
 
@@ -90,10 +83,7 @@ def equations_of_two_steps(prepared: PreparedTwoSteps, nodes: NodeCounts) -> Equ
     rho = np.sqrt(kappa @ omega + (leans**2).sum(1))[:, None]
     s = np.column_stack([neurons.nodes.s, neurons.moves @ plane.indices[1:].T])
     value, slope, square = gaussian_averages(
-        problem.sigma,
-        s @ samples.indices,
-        rho * np.sqrt(samples.norm),
-        flattening=1 / (4 * d),
+        problem.sigma, s @ samples.indices, rho * np.sqrt(samples.norm), flattening=1 / (4 * d)
     )
     B = slope / rho
     i, scale = len(plane.indices), problem.output_scale
@@ -144,12 +134,13 @@ def moved_neurons(prepared: PreparedTwoSteps, count: int) -> MovedNeurons:
     x, p = prepared.neuron_rule.nodes(count)
     strength = neuron_strength(after, plane)
     parts = [
-        neurons_of_one_length(problem, strength, x, p, prepared.across) for _ in TWO_POINT_NODES
+        quadrature_nodes.neurons_of_one_length(problem, strength, x, p, prepared.across)
+        for _ in quadrature_nodes.TWO_POINT_NODES
     ]
     g, _, omega, sign, weight = (np.concatenate(q) for q in zip(*parts, strict=True))
     half = len(g) // 2
-    xi, c1 = np.repeat(TWO_POINT_NODES, half), np.repeat(after.first.slopes, half)
-    norm = 1 + length_fluctuation(problem) * xi
+    xi, c1 = np.repeat(quadrature_nodes.TWO_POINT_NODES, half), np.repeat(after.first.slopes, half)
+    norm = 1 + quadrature_nodes.length_fluctuation(problem) * xi
     rho1 = after.start(g)[1] * np.sqrt(norm)
     slopes = after.slopes(step.gamma * c1 * step.b * g, rho1)
     moves = after.moves(g, slopes.value, c1)
@@ -172,7 +163,9 @@ def moved_neurons(prepared: PreparedTwoSteps, count: int) -> MovedNeurons:
     )
     kappa_v = np.maximum(kappa_v, 0.0)
     s = moves @ plane.indices[0] + omega * (np.sqrt(kappa_v) + own + bulk.extra)
-    nodes = NeuronNodes(s, g, norm, own, weight=weight / 2, start=omega, along=kappa_v)
+    nodes = quadrature_nodes.NeuronNodes(
+        s, g, norm, own, weight=weight / 2, start=omega, along=kappa_v
+    )
     return MovedNeurons(nodes, moves, bulk)
 
 
@@ -180,10 +173,10 @@ def _sample_nodes(prepared: PreparedTwoSteps, count: int) -> SampleNodes:
     """Return nodes of a sample with `count` values of the first index."""
     rule, second, d = prepared.index_rule, prepared.second_rule, prepared.problem.d
     if second is None:
-        index, norm, p = sample_nodes(d, rule, count)
+        index, norm, p = quadrature_nodes.sample_nodes(d, rule, count)
         return SampleNodes(index[None], norm, p)
     unit = max(rule.count(0.1) - 1, 1) * 0.1 / max(count - 1, 1)  # of the first rule
-    return SampleNodes(*plane_nodes(d, rule, count, second, second.count(unit)))
+    return SampleNodes(*quadrature_nodes.plane_nodes(d, rule, count, second, second.count(unit)))
 
 
 def _labels_given_indices(prepared: PreparedTwoSteps, samples: SampleNodes) -> LabelCoefficients:

@@ -50,8 +50,9 @@ from onegrad.theory.uniform.quadrature_nodes import bulk_variance, readout_law, 
 INDEX_NODES = 21  # of kappa, at least
 SECOND_STEP_READOUTS = 21  # of a Gaussian readout
 MAX_LEANS = 2  # directions beside v and the labels'
-MIN_LEAN = 0.02  # mean square of a lean that is worth a direction, in units of 1/d
-MIN_INDEX_LEAN = 0.01  # mean square of a lean that is worth an index
+# mean square of a lean that is worth a direction, in units of 1/d, and of one that is worth an
+# index, a plane of some 300 nodes; neither is tuned
+MIN_LEAN, MIN_INDEX_LEAN = 0.02, 0.01
 MAX_SQUARED_OVERLAP = 1 - 1e-12
 
 
