@@ -9,12 +9,7 @@ from typing import Any
 import browsing
 import pytest
 
-from onegrad.explorer.server import create_app
 from onegrad.explorer.workers import Workers
-
-with warnings.catch_warnings():  # newer releases of starlette would rather have httpx2
-    warnings.simplefilter("ignore")
-    from starlette.testclient import TestClient
 
 
 class Inline(Workers):
@@ -28,7 +23,13 @@ class Inline(Workers):
 
 
 @pytest.fixture
-def client() -> Iterator[TestClient]:
+def client() -> Iterator[Any]:
+    from onegrad.explorer.server import create_app
+
+    with warnings.catch_warnings():  # newer releases of starlette would rather have httpx2
+        warnings.simplefilter("ignore")
+        from starlette.testclient import TestClient
+
     app = create_app(workers=Inline(1))
     with TestClient(app, base_url="http://127.0.0.1:8321", raise_server_exceptions=True) as client:
         yield client

@@ -19,23 +19,19 @@ from onegrad.explorer.controls import (
 from onegrad.problem import Problem
 
 
-def test_the_defaults_are_a_problem() -> None:
+def test_the_defaults_and_every_preset_are_a_problem() -> None:
     problem = read_problem({})
     assert (problem.n, problem.d, problem.N) == (4000, 500, 1000)
     assert problem.alpha == 0.3
+    assert all(isinstance(read_problem(preset.query), Problem) for preset in PRESETS)
 
 
-@pytest.mark.parametrize("preset", PRESETS, ids=lambda p: p.name)
-def test_every_preset_is_a_problem(preset) -> None:
-    assert isinstance(read_problem(preset.query), Problem)
-
-
-@pytest.mark.parametrize("teacher", ["tanh(2*x)", "relu(x) + 0.1*x^2", "x^3 - 3*x"])
-def test_a_problem_with_a_formula_reaches_another_process(teacher) -> None:
-    problem = read_problem({"teacher": teacher})
-    copy = pickle.loads(pickle.dumps(problem))
-    assert copy == problem
-    assert copy.sigma_star(np.array([0.7])) == problem.sigma_star(np.array([0.7]))
+def test_a_problem_with_a_formula_reaches_another_process() -> None:
+    for teacher in ("tanh(2*x)", "relu(x) + 0.1*x^2", "x^3 - 3*x"):
+        problem = read_problem({"teacher": teacher})
+        copy = pickle.loads(pickle.dumps(problem))
+        assert copy == problem
+        assert copy.sigma_star(np.array([0.7])) == problem.sigma_star(np.array([0.7])), teacher
 
 
 def test_ratios_and_sizes_say_the_same() -> None:
@@ -44,9 +40,8 @@ def test_ratios_and_sizes_say_the_same() -> None:
     assert by_ratio == by_size
 
 
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [
+def test_a_complaint_names_its_control() -> None:
+    for query, field in (
         ({"ridge": "0"}, "ridge"),
         ({"ridge": "nan"}, "ridge"),
         ({"n": "10.5"}, "n"),
@@ -65,13 +60,11 @@ def test_ratios_and_sizes_say_the_same() -> None:
         ({"activation": "tan"}, "activation"),
         ({"activation": "H1" * 300}, "activation"),
         ({"weights": "cauchy"}, "weights"),
-    ],
-)
-def test_a_complaint_names_its_control(query, field) -> None:
-    with pytest.raises(og.InvalidInput) as caught:
-        read_problem(query)
-    assert control_of(caught.value) == field
-    assert "\n" not in str(caught.value)
+    ):
+        with pytest.raises(og.InvalidInput) as caught:
+            read_problem(query)
+        assert control_of(caught.value) == field, query
+        assert "\n" not in str(caught.value)
 
 
 def test_the_page_is_told_every_control_and_its_names_in_the_papers() -> None:

@@ -6,10 +6,12 @@ import itertools
 import json
 
 import pytest
+from scipy.integrate import trapezoid
 
 import onegrad as og
 from onegrad.explorer import api
-from onegrad.explorer.controls import read_problem
+from onegrad.explorer.controls import control_table, read_problem
+from onegrad.theory import THEORIES, Theory
 
 PROBLEM = read_problem({})
 
@@ -31,9 +33,7 @@ def test_instant_draws_the_staircase_that_predict_gives() -> None:
 
 
 def test_what_a_theory_does_not_cover_is_said_and_not_drawn() -> None:
-    answer = api.instant_answer(
-        read_problem({"activation": "H2"})
-    )  # no linear part, no spike theory
+    answer = api.instant_answer(read_problem({"activation": "H2"}))  # without a linear part
     assert answer["staircase"]["test"] == []
     assert "c_1" in answer["staircase"]["unavailable"]
 
@@ -50,12 +50,7 @@ def test_spectrum_has_a_spike_only_after_a_step() -> None:
     top = max((s["eigenvalue"] for s in before["spikes"]), default=0.0)
     assert after["spikes"][0]["eigenvalue"] > max(2 * after["edge"], 2 * top)
     assert after["spikes"][0]["alignment"]["1"] > 0.8
-    mass = sum(
-        (b - a) * (p + q) / 2
-        for a, b, p, q in zip(
-            after["x"], after["x"][1:], after["rho"], after["rho"][1:], strict=False
-        )
-    )
+    mass = trapezoid(after["rho"], after["x"])
     assert mass + after["atom"] == pytest.approx(1.0, abs=0.01)
 
 
@@ -76,3 +71,24 @@ def test_a_size_axis_keeps_the_exponent() -> None:
     assert moved.n_step == moved.n
     wider = api.problem_at(PROBLEM, "N", 2.0)
     assert (wider.N, wider.eta) == (2 * PROBLEM.d, PROBLEM.eta)
+
+
+def test_limit_theories_are_those_of_the_table() -> None:
+    table = {theory["key"]: theory for theory in control_table()["theories"]}
+    assert list(table) == ["staircase", "small_step"]
+    assert (table["staircase"]["dash"], table["small_step"]["dash"]) == ("dash", "dashdot")
+    assert all(theory["about"] for theory in table.values())
+
+
+def test_another_theory_needs_nothing_but_its_entry(monkeypatch) -> None:
+    standard = THEORIES["small-step"]
+    mine = Theory("my-theory", standard.function, standard.fields, label="mine")
+    monkeypatch.setitem(THEORIES, "my-theory", mine)  # as `register` does, for this test only
+    answer = json.loads(
+        json.dumps(api.instant_answer(read_problem({"n": "300", "d": "100", "N": "150"})))
+    )
+    assert control_table()["theories"][-1]["label"] == "mine"
+    low, high = answer["alphas"]
+    assert (answer["my_theory"]["alpha"][0], answer["my_theory"]["alpha"][-1]) == (low, high)
+    assert len(answer["my_theory"]["test"]) == len(answer["my_theory"]["alpha"])
+    assert answer["my_theory"]["test"][0] == answer["small_step"]["test"][0]

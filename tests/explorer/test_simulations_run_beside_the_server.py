@@ -41,9 +41,11 @@ def wait(jobs: Simulations, name: str, until: Any) -> Any:
 
 @pytest.fixture
 def plan() -> simulation_runs.SimulationRun:
-    return simulation_runs.read_run(
-        {"query": SMALL, "seeds": "3", "parts": list(simulation_runs.PARTS)}
-    )
+    return read_run(seeds="3", parts=list(simulation_runs.PARTS))
+
+
+def read_run(query: dict[str, str] = SMALL, **others: Any) -> simulation_runs.SimulationRun:
+    return simulation_runs.read_run({"query": query, **others})
 
 
 def test_a_run_reports_what_simulate_gives(plan) -> None:
@@ -62,9 +64,7 @@ def test_a_run_reports_what_simulate_gives(plan) -> None:
 
 
 def test_the_standard_error_of_one_network_is_unknown() -> None:
-    one = simulation_runs.read_run(
-        {"query": SMALL, "seeds": "1", "parts": list(simulation_runs.PARTS)}
-    )
+    one = read_run(seeds="1", parts=list(simulation_runs.PARTS))
     found = [said["found"] for said in simulation_runs.simulate_run(one)]
     for points in (f["points"] for f in found if "points" in f):
         assert all(p["train_se"] is None and p["test_se"] is None for p in points)
@@ -77,53 +77,46 @@ def test_the_present_step_is_among_those_simulated() -> None:
     assert 0.123 in simulation_runs.simulated_alphas(read_problem(SMALL | {"alpha": "0.123"}))
 
 
-def test_a_process_runs_to_its_end(plan) -> None:
-    jobs = Simulations()
-    name = jobs.start("page", plan)
+@pytest.mark.full
+def test_a_process_runs_to_its_end_and_a_failure_is_one_line(plan) -> None:
+    jobs, failing = Simulations(), Simulations(broken)
+    name, other = jobs.start("page", plan), failing.start("page", plan)
     job = wait(jobs, name, lambda job: job.status != "running")
     assert job.status == "finished" and job.progress == 1.0
     newest = job.answer(0)["found"]
     assert {f.get("axis") for f in newest} == {"alpha", "n", None}
     assert job.answer(job.count)["found"] == []
+    job = wait(failing, other, lambda job: job.status != "running")
+    assert (job.status, job.message) == ("failed", "out of memory")
 
 
-def test_cancel_ends_the_process_and_keeps_the_results(plan) -> None:
-    jobs = Simulations(endless)
-    name = jobs.start("page", plan)
-    job = wait(jobs, name, lambda job: job.newest)
-    job.end("cancelled", "Cancelled.")
-    job.process.join(120)
-    assert not job.process.is_alive()
-    assert jobs.get(name).answer(0)["status"] == "cancelled"
-    assert jobs.get(name).answer(0)["found"]
-
-
-def test_one_simulation_a_page(plan) -> None:
+@pytest.mark.full
+def test_one_simulation_a_page_which_cancel_ends(plan) -> None:
     jobs = Simulations(endless)
     try:
-        jobs.start("one", plan)
+        name = jobs.start("one", plan)
         with pytest.raises(Busy, match="cancel it first"):
             jobs.start("one", plan)
         jobs.start("two", plan)
+        job = wait(jobs, name, lambda job: job.newest)
+        job.end("cancelled", "Cancelled.")
+        job.process.join(120)
+        assert not job.process.is_alive()
+        answer = jobs.get(name).answer(0)
+        assert answer["status"] == "cancelled" and answer["found"]  # the results stay
     finally:
         jobs.stop()
 
 
-def test_a_failure_is_one_line(plan) -> None:
-    jobs = Simulations(broken)
-    job = wait(jobs, jobs.start("page", plan), lambda job: job.status != "running")
-    assert (job.status, job.message) == ("failed", "out of memory")
-
-
+@pytest.mark.full
 def test_a_page_that_went_away_stops_its_simulation(plan, monkeypatch) -> None:
-    monkeypatch.setattr("onegrad.explorer.simulation_jobs.ABANDONED_SECONDS", 0.05)
+    monkeypatch.setattr("onegrad.explorer.simulation_jobs.ABANDONED_SECONDS", -1.0)
     jobs = Simulations(endless)
-    name = jobs.start("page", plan)
-    time.sleep(0.2)
+    job = jobs.jobs[jobs.start("page", plan)]
     jobs.tidy()
-    assert jobs.jobs[name].status == "cancelled"
-    jobs.jobs[name].process.join(120)
-    assert not jobs.jobs[name].process.is_alive()
+    assert job.status == "cancelled"
+    job.process.join(120)
+    assert not job.process.is_alive()
 
 
 def test_a_long_run_is_confirmed_first(client, monkeypatch) -> None:
@@ -138,17 +131,10 @@ def test_a_long_run_is_confirmed_first(client, monkeypatch) -> None:
     assert answer.json()["confirm"] is True and answer.json()["seconds"] > 60
 
 
-def test_the_estimate_grows_with_the_work() -> None:
-    small = simulation_runs.read_run({"query": SMALL, "seeds": "3"})
-    larger = simulation_runs.read_run({"query": SMALL | {"n": "6000"}, "seeds": "3"})
-    more = simulation_runs.read_run({"query": SMALL, "seeds": "300"})
-    times = [simulation_runs.estimate_seconds(p, 1e9) for p in (small, larger, more)]
-    assert times[0] < times[1] and times[0] < times[2]
-
-
-def test_what_cannot_fit_is_refused() -> None:
-    huge = simulation_runs.read_run(
-        {"query": {"n": "100000", "d": "30000", "N": "50000"}, "seeds": "1"}
-    )
+def test_the_estimate_grows_with_the_work_and_what_cannot_fit_is_refused() -> None:
+    runs = (read_run(seeds="3"), read_run(SMALL | {"n": "6000"}, seeds="3"), read_run(seeds="300"))
+    small, larger, more = (simulation_runs.estimate_seconds(run, 1e9) for run in runs)
+    assert small < larger and small < more
+    huge = read_run({"n": "100000", "d": "30000", "N": "50000"}, seeds="1")
     with pytest.raises(og.InvalidInput, match="GB"):
         simulation_runs.estimate_seconds(huge, 1e12)

@@ -6,9 +6,6 @@ import asyncio
 import contextlib
 
 import pytest
-import uvicorn
-
-from onegrad.explorer import guard
 
 
 async def hello(scope, receive, send) -> None:
@@ -18,29 +15,38 @@ async def hello(scope, receive, send) -> None:
 
 async def attack(starts: list[bytes]) -> list[bytes]:
     """Begin requests that never end; return what each connection got before it was closed."""
+    import uvicorn
+
+    from onegrad.explorer import guard
+
     config = uvicorn.Config(
-        hello, port=0, http=guard.ImpatientProtocol, log_level="critical", lifespan="off"
-    )
+        hello, port=0, http=guard.ImpatientProtocol, log_level="critical", lifespan="off",
+        timeout_keep_alive=1,
+    )  # fmt: skip
     server = uvicorn.Server(config)
     running = asyncio.create_task(server.serve())
     while not server.started:
         await asyncio.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
-    answers = []
-    for start in starts:
+
+    async def answer(start: bytes) -> bytes:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(start)
-        answers.append(await asyncio.wait_for(reader.read(), 60))  # until it is closed
+        received = await asyncio.wait_for(reader.read(), 60)  # until it is closed
         writer.close()
         with contextlib.suppress(OSError):
             await writer.wait_closed()
+        return received
+
+    answers = await asyncio.gather(*map(answer, starts))
     server.should_exit = True
     await running
     return answers
 
 
+@pytest.mark.full
 def test_half_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "REQUEST_SECONDS", 0.3)
+    monkeypatch.setattr("onegrad.explorer.guard.REQUEST_SECONDS", 0.3)
     whole = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
     post = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n12"
     nothing, half, one, one_and_half, body = asyncio.run(

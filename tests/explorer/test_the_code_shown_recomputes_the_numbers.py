@@ -34,6 +34,7 @@ def printed_by_command(problem: og.Problem, view: str, axis: str = "n") -> dict:
     return json.loads(out.getvalue())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("query", QUERIES[1:], ids=range(2))
 def test_commands(query) -> None:
     problem = read_problem(query)
@@ -47,17 +48,15 @@ def test_commands(query) -> None:
     assert spectrum["edge"] == pytest.approx(api.spectrum_answer(problem)["edge"])
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=range(3))
-def test_python_lines(query) -> None:
-    problem = read_problem(query)
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(recompute.python_script(problem, "learned"), {})
-    numbers = [float(x) for x in re.findall(r"-?\d+\.\d*(?:e[+-]\d+)?", out.getvalue())]
-    found = learned_coefficients(problem)
-    assert numbers == pytest.approx([*found.target, *found.learned], abs=1e-6)
-    names: dict = {}
-    with contextlib.redirect_stdout(io.StringIO()):
-        exec(recompute.python_script(problem, "spectrum"), names)
-    assert names["problem"] == problem
-    assert np.shape(names["spectrum"].x) == np.shape(og.spectrum(problem).x)
+def test_python_lines() -> None:
+    for problem in map(read_problem, QUERIES):
+        out, names = io.StringIO(), {}
+        with contextlib.redirect_stdout(out):
+            exec(recompute.python_script(problem, "learned"), {})
+        numbers = [float(x) for x in re.findall(r"-?\d+\.\d*(?:e[+-]\d+)?", out.getvalue())]
+        found = learned_coefficients(problem)
+        assert numbers == pytest.approx([*found.target, *found.learned], abs=1e-6)
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(recompute.python_script(problem, "spectrum"), names)
+        assert names["problem"] == problem
+        assert np.shape(names["spectrum"].x) == np.shape(og.spectrum(problem).x)

@@ -13,6 +13,7 @@ from onegrad.explorer.simulation_jobs import Job
 from onegrad.explorer.workers import AnswerCache, Workers
 
 
+@pytest.mark.full
 def test_a_killed_worker_is_replaced() -> None:
     async def scene() -> tuple[int, int, int]:
         first = int(await workers.compute(os.getpid))
@@ -89,6 +90,7 @@ def test_an_answer_larger_than_the_cache_is_still_given() -> None:
     assert cache.get("a") is None and cache.get("b") == b"1"
 
 
+@pytest.mark.full
 def test_a_value_becomes_json_once_where_it_is_computed(monkeypatch) -> None:
     async def scene() -> tuple[bytes, bytes]:
         first = await workers.compute(dict, [("a", 0.5)])
