@@ -40,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     first = next((word for word in words if not word.startswith("-")), None)
+    # only the command that is run is imported: most load NumPy and SciPy, fit loads Arrow, too
     parser = build_parser([first] if first in COMMANDS else COMMANDS)
     group_commands(parser, {"everyday": EVERYDAY_COMMANDS, "more": MORE_COMMANDS})
     if not words:

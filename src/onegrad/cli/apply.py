@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from onegrad.cli.options import add_command, add_force, check_new_file, check_not_an_input
+from onegrad.cli.options import add_command, add_force, check_new_file
 from onegrad.cli.output import print_json
 from onegrad.exceptions import InvalidInput, warn
 from onegrad.io.files import atomic_write
@@ -66,8 +66,7 @@ def run(args: argparse.Namespace) -> None:
     _check_columns(model, args)
     data, unknown = with_learned_types(source(args.data), model.fitted_.encoding), UnknownValues()
     if not to_standard_output:
-        check_not_an_input("--out", args.out, [*data.paths, args.model_file])
-        check_new_file("--out", args.out, args.force)
+        check_new_file("--out", args.out, args.force, [*data.paths, args.model_file])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownValueWarning)  # once for all blocks, below
         inputs = _inputs(model, data, unknown)

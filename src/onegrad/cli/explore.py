@@ -61,15 +61,14 @@ def run(args: argparse.Namespace) -> None:
     if not local:
         print_note("onegrad explore", "other machines can reach this page")
     app = create_app(hosts=LOOPBACK_HOSTS if local else None)
-    level = "error" if os.environ.get("ONEGRAD_TRACEBACK") else "critical"
     config = uvicorn.Config(
         app,
         http=ImpatientProtocol,
-        log_level=level,
+        log_level="error" if os.environ.get("ONEGRAD_TRACEBACK") else "critical",
         timeout_graceful_shutdown=1,
         server_header=False,
     )
-    if not args.no_open:
+    if not args.no_open:  # once the server listens; the socket does already
         threading.Timer(0.5, webbrowser.open, (url,)).start()
     uvicorn.Server(config).run(sockets=[listener])
 

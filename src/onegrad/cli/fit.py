@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.cli.card import write_card
-from onegrad.cli.options import add_command, add_force, check_new_file, check_not_an_input
+from onegrad.cli.options import add_command, add_force, check_new_file
 from onegrad.cli.output import print_json, print_note
 from onegrad.cli.show import model_facts
 from onegrad.exceptions import InvalidInput
@@ -26,7 +26,9 @@ _EXAMPLES = (
     "onegrad fit data.npz --target y --estimator one-step --width 500 --out y.model",
 )
 
-MAX_CLASS_CODES = 20  # numbers among text that may be names of classes
+# Numbers among a few words that may be codes of classes; more are a column of numbers with a typing
+# error, which would make a class of each number. Not tuned.
+MAX_CLASS_CODES = 20
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T].*)?")
 
 
@@ -99,8 +101,7 @@ def run(args: argparse.Namespace) -> int:
         card = None if args.no_card else args.card or args.out.with_name(f"{args.out.name}.html")
         for option, path in (("--out", args.out), ("--card", card)):
             if path is not None:
-                check_not_an_input(option, path, data.paths)
-                check_new_file(option, path, args.force)
+                check_new_file(option, path, args.force, data.paths)
         estimator = _estimator(args, _is_classification(args, data))
         progress = TerminalProgress("fit", quiet=args.json)
         with nullcontext() if args.cluster is None else cluster_client(args.cluster) as client:

@@ -21,7 +21,7 @@ from onegrad.problem import FIELDS, RATIO_FIELDS, Problem
 from onegrad.problem.conventions import size_from_ratio
 
 METAVARS = {"whole": "X", "number": "X", "text": "F", "law": "LAW", "choice": "WHICH"}
-MAX_POINTS = 10_000
+MAX_POINTS = 10_000  # of one command, which prints them all; a sweep has no limit
 SIZES = ("n", "d", "N")
 POINT = ("alpha", "eta", "ridge")
 EVERYDAY_FIELDS = (
@@ -113,8 +113,10 @@ def add_force(parser: Any) -> None:
     parser.add_argument("--force", action="store_true", help="overwrite existing files")
 
 
-def check_new_file(option: str, path: Path, force: bool) -> None:
-    """Raise InvalidInput if the file exists, unless it may be replaced."""
+def check_new_file(option: str, path: Path, force: bool, inputs: Iterable[str | Path] = ()) -> None:
+    """Raise InvalidInput if the file is one that is read, or exists and may not be replaced."""
+    if path.exists() and any(path.samefile(name) for name in inputs):
+        raise InvalidInput(option, path, problem="this file is an input; choose another name")
     if path.is_file() and not force:
         problem = "the file already exists; choose another name, or add --force to replace it"
         raise InvalidInput(option, path, problem=problem)
@@ -124,12 +126,6 @@ def add_plot(parser: Any, what: str) -> None:
     """Add `--plot`, and `--force` for its file."""
     parser.add_argument("--plot", metavar="FILE", help=f"plot {what} to a .svg, .png or .pdf file")
     add_force(parser)
-
-
-def check_not_an_input(option: str, out: Path, inputs: Iterable[str | Path]) -> None:
-    """Raise InvalidInput if the file to write is one of those that are read."""
-    if out.exists() and any(out.samefile(path) for path in inputs):
-        raise InvalidInput(option, out, problem="this file is an input; choose another name")
 
 
 def read_problem_options(args: argparse.Namespace) -> ProblemOptions:

@@ -76,6 +76,7 @@ def _split_at_point(value: Any, text: str) -> tuple[str, str]:
 
 def styled(text: str, style: str, stream: TextIO) -> str:
     """Return the text in a style if the stream is a terminal and colour is not switched off."""
+    # an empty NO_COLOR expresses no wish, as no-color.org has it
     colourless = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     if colourless or not stream.isatty():
         return text

@@ -17,7 +17,7 @@ from onegrad.pictures.result_tables import network_count, row_with_errors, with_
 if TYPE_CHECKING:
     from onegrad.networks import Cost, Simulation
 
-MIN_COUNTED_NETWORKS = 5
+MIN_COUNTED_NETWORKS = 5  # fewer may be large ones, whose progress is in their blocks of rows
 
 _EXAMPLES = (
     "onegrad simulate --alpha 0,0.2,0.4 --seeds 5",

@@ -39,9 +39,9 @@ CURVE_RATIOS = tuple(float(f"{x:.3g}") for x in np.geomspace(*RATIO_RANGE, 33)) 
 AXES = ("alpha", "n", "N")
 VIEWS = ("spectrum", "errors", "learned", "neurons", "stairs", "sizes")
 THRESHOLDS = tuple(og.thresholds(8).tolist())  # alpha of spike k: 0, 1/4, 1/3, 3/8, ...
-LIMIT_POINTS = 36  # of a smooth limit theory
 COARSE_STRIDE = 4  # the first pass over a curve takes every fourth point
-MAX_VIEW_FLOPS, MAX_VIEW_BYTES = 3e11, 1.5e9  # a few seconds
+# A few seconds of a network while a slider moves; limits of patience, which no measurement set.
+MAX_VIEW_FLOPS, MAX_VIEW_BYTES = 3e11, 1.5e9
 MAX_NEURONS = 400  # that are drawn
 NO_NUMBER = "the theory gives no reliable number here; Simulate shows what networks do"
 
@@ -136,7 +136,7 @@ def _limit(problem: Problem, theory: Theory) -> dict[str, Any]:
     """Return a limit theory along alpha: a curve, or stairs that are flat between thresholds."""
     low, high = ALPHA_RANGE
     if not theory.jumps:
-        alphas = np.linspace(low, min(high, theory.max_alpha), LIMIT_POINTS).tolist()
+        alphas = np.linspace(low, min(high, theory.max_alpha), 36).tolist()
         return _along_alpha(problem, theory.name, alphas)
     stairs = list(itertools.pairwise([low, *THRESHOLDS]))
     curve = _along_alpha(problem, theory.name, [(a + b) / 2 for a, b in stairs])

@@ -20,10 +20,9 @@ from onegrad.problem import FIELDS, RATIO_FIELDS, Problem
 from onegrad.problem.fields import PAPERS, Field
 from onegrad.theory import THEORIES, Theory
 
-CONTROL_GROUPS = ("functions", "sizes", "fit", "step", "network")  # from top to bottom
 CONTROLS: dict[str, Field] = {
     name: field
-    for group in CONTROL_GROUPS
+    for group in ("functions", "sizes", "fit", "step", "network")  # from top to bottom
     for name, field in {**FIELDS, **RATIO_FIELDS}.items()
     if field.group == group
 }
@@ -32,7 +31,8 @@ ALPHA_RANGE = CONTROLS["alpha"].slider  # of the slider and of every curve again
 ALPHA_STEP = 0.005  # of the slider
 RATIO_RANGE = (0.25, 25.0)  # n/d or N/d of the curves against a size
 PLOTLY_DASHES = {style.DOTS: "dot", style.DASH_DOTS: "dashdot", style.SOLID: "solid"}
-MAX_VALUE_LENGTH = 400  # characters
+MAX_VALUE_LENGTH = 400  # characters: longer formulas than anybody types, not a tuned limit
+# float() would also take 1_000, nan, infinity and digits of other scripts
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 ALTERNATIVES = (("d", "phi"), ("N", "psi"), ("alpha", "eta"))  # two ways to say the same
 

@@ -32,6 +32,7 @@ const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
 const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
 globalThis.ONEGRAD = await new Response(unpacked).json();
 """
+# enough of JavaScript for the modules of static/: a test reads what becomes of them
 IMPORT = re.compile(r'import\s+(?:\{([^}]*)\}|\*\s+as\s+(\w+))\s+from\s+"\./(\w+)\.js";\n')
 EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 
@@ -215,9 +216,7 @@ def resized_query(query: dict[str, str], n: int) -> dict[str, str]:
     return others | ratios | rows
 
 
-def _curve(
-    problem: Problem, alphas: tuple[float, ...], with_learned: bool = True
-) -> list[dict[str, Any]]:
+def _curve(problem: Problem, alphas: tuple[float, ...], with_learned: bool = True) -> list[Any]:
     points = [api.curve_point(problem, "alpha", alpha) for alpha in alphas]
     return [p if with_learned else {k: p[k] for k in p if k != "learned"} for p in points]
 
@@ -234,9 +233,7 @@ def _spikes(problem: Problem) -> tuple[dict[str, Any], list[Any], list[dict[str,
     return bulk, [spectrum["spikes"] for spectrum in spectra], steps
 
 
-def _networks(
-    problem: Problem, alphas: tuple[float, ...]
-) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+def _networks(problem: Problem, alphas: tuple[float, ...]) -> tuple[list[Any], Any]:
     """Return one network along alpha, and untrained; nothing if it is too large."""
     untrained = api.network_answer(problem.replace(eta=0.0))
     if "refused" in untrained:

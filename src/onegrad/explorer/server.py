@@ -29,8 +29,6 @@ from onegrad.networks.cost import network_rate
 from onegrad.problem import Problem
 
 STATIC = Path(__file__).parent / "static"
-TIDY_SECONDS = 2.0  # between two looks for simulations of pages that are gone
-MAX_SHOWN_SEED, MAX_ANSWERS = 999, 999_999_999
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class Routes:
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
         self.workers.warm()
-        tidying = asyncio.create_task(_every(TIDY_SECONDS, self.simulations.tidy))
+        tidying = asyncio.create_task(_tidy(self.simulations))
         yield
         tidying.cancel()
         self.simulations.stop()
@@ -68,7 +66,7 @@ class Routes:
 
     async def network(self, request: Request) -> Response:
         problem, others = _read(request, "seed")
-        seed = read_whole("seed", others.get("seed", "0"), 0, MAX_SHOWN_SEED)
+        seed = read_whole("seed", others.get("seed", "0"), 0, 999)
         return _json_response(await self.workers.compute(api.network_answer, problem, seed))
 
     async def curve(self, request: Request) -> Response:
@@ -99,7 +97,7 @@ class Routes:
         return JSONResponse({"id": self.simulations.start(page, run), "seconds": seconds}, 201)
 
     async def simulation(self, request: Request) -> Response:
-        since = read_whole("since", request.query_params.get("since", "0"), 0, MAX_ANSWERS)
+        since = read_whole("since", request.query_params.get("since", "0"), 0, 999_999_999)
         return JSONResponse(self._job(request).answer(since))
 
     async def cancel(self, request: Request) -> Response:
@@ -188,10 +186,11 @@ async def _read_body(request: Request) -> dict[str, Any]:
     return body
 
 
-async def _every(seconds: float, task: Callable[[], None]) -> None:
+async def _tidy(simulations: Simulations) -> None:
+    """Look every two seconds for simulations of pages that are gone."""
     while True:
-        await asyncio.sleep(seconds)
-        task()
+        await asyncio.sleep(2.0)
+        simulations.tidy()
 
 
 def _error_response(status: int) -> Callable[[Request, Exception], Response]:

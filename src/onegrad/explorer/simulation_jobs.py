@@ -17,7 +17,7 @@ from onegrad.parallel.children import end_with_parent
 
 MAX_RUNNING = 4  # simulations of all pages together
 MAX_FINISHED = 20  # finished simulations whose last answer is kept
-ABANDONED_SECONDS = 20.0  # without a question after which the page is taken to be gone
+ABANDONED_SECONDS = 20.0  # without a question, after which the page is taken to be gone
 
 Simulate = Callable[[Any], Iterator[dict[str, Any]]]
 

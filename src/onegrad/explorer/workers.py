@@ -21,8 +21,8 @@ from onegrad.exceptions import NotConverged
 from onegrad.parallel.children import MAX_ATTEMPTS, Attempt, Child
 from onegrad.parallel.cores import core_count
 
-BACKGROUND_NICENESS = 15  # of curves and networks: browser, server and single points go first
-MAX_CACHE_BYTES = 64 * 2**20  # of answers and questions
+# Of curves and networks: browser, server and single points go first, and so do simulations (10).
+BACKGROUND_NICENESS = 15
 
 
 @functools.cache
@@ -35,9 +35,9 @@ def run_in_background(niceness: int) -> None:
 
 
 class AnswerCache:
-    """The most recently used answers, up to a number of bytes."""
+    """The most recently used answers, up to a number of bytes (64 MiB)."""
 
-    def __init__(self, max_bytes: int = MAX_CACHE_BYTES) -> None:
+    def __init__(self, max_bytes: int = 64 * 2**20) -> None:
         self.max_bytes, self.bytes = max_bytes, 0
         self._answers: OrderedDict[str, bytes] = OrderedDict()
 
@@ -141,7 +141,7 @@ class Processes:
             child.send([Attempt((function, arguments))])
             try:
                 results = child.receive()
-            except Exception:  # what the function raised
+            except Exception:  # what the function raised: the process itself is well
                 self._idle.append(child)
                 raise
             if results is not None:
