@@ -64,6 +64,14 @@ SCORE_UNIT = 2.0  # logits of a score of one: weights are given in scores
 
 
 @dataclass(frozen=True)
+class CorrectionPlan:
+    """Settings of a member's networks on codes of single inputs, and of its trees."""
+
+    coded: CodedTraining
+    boosting: Boosting
+
+
+@dataclass(frozen=True)
 class Seed:
     """Seeds of one member of a committee: of the keys of rows, and the member's number."""
 
@@ -158,16 +166,9 @@ def scaled_readout(readout: Readout, factor: float) -> Readout:
 
 
 def choose_correction(
-    training_set: TrainingSet, best: Candidate, plan: CodedTraining, boosting: Boosting, seed: Seed
+    training_set: TrainingSet, best: Candidate, plan: CorrectionPlan, seed: Seed
 ) -> Correction:
-    """Weigh the parts of the prediction on the held-out rows that judged candidates.
-
-    Parameters
-    ----------
-    best : the chosen candidate.
-    plan, boosting : how networks on codes of single inputs are trained, and trees are grown.
-    seed : of these, and of the keys of the sample's rows.
-    """
+    """Weigh the parts of the prediction on the held-out rows that judged candidates."""
     plain = Correction({"ridge": 1.0}, best.predicted)
     rows = training_set.held_out[: len(plain.predicted)]
     labels = not isinstance(training_set.targets, NumericTargets)
@@ -198,7 +199,7 @@ def choose_correction(
     if count:
         parts = {**parts, "neighbours": local[count]}
         correction = weighted(judged, parts)
-    fixed = FixedParts(training_set, plan, boosting, best.layer.bound, seed)
+    fixed = FixedParts(training_set, plan, best.layer.bound, seed)
     correction = fixed.added(judged, parts, correction)
     if share := correction.weights.get("neighbours", 0.0):
         sample = training_set.without_held_out.fit
@@ -224,14 +225,11 @@ class FixedParts:
 
     Parameters
     ----------
-    plan, boosting : how networks are trained, and trees are grown.
     bound : where the networks clip the inputs that they see as they are.
-    seed : of random numbers.
     """
 
     training_set: TrainingSet
-    plan: CodedTraining
-    boosting: Boosting
+    plan: CorrectionPlan
     bound: float
     seed: Seed
 
@@ -245,21 +243,22 @@ class FixedParts:
         """
         network = trees = None
         epoch = 0
-        z, progress = judged.held_out.z, self.training_set.progress
+        training_set, z = self.training_set, judged.held_out.z
+        progress = training_set.progress
         with interruptible(progress):
-            if self.plan.networks and not progress.stopped:
-                network, epoch = self.network(self.training_set, 0)
+            if self.plan.coded.networks and not progress.stopped:
+                network, epoch = self.network(training_set, 0)
                 trial = weighted(judged, {**parts, "networks": network(z)})
                 if is_better(judged, trial, correction, MIN_PART_ERRORS):
                     parts, correction = {**parts, "networks": network(z)}, trial
-            if self.boosting.trees and not progress.stopped:
-                trees = self.trees(self.training_set, self.boosting.trees)
+            if self.plan.boosting.trees and not progress.stopped:
+                trees = self.trees(training_set, self.plan.boosting.trees)
                 trial = weighted(judged, {**parts, "trees": trees(z)})
                 if is_better(judged, trial, correction, MIN_PART_ERRORS):
                     correction = trial
             if network and (share := correction.weights.get("networks", 0.0)):
-                all_rows, numbers = self.training_set.without_held_out, range(1, self.plan.networks)
-                further = [self.network(all_rows, number, epoch)[0] for number in numbers]
+                rows, numbers = training_set.without_held_out, range(1, self.plan.coded.networks)
+                further = [self.network(rows, number, epoch)[0] for number in numbers]
                 networks = [network, *([] if progress.stopped else further)]
                 correction = replace(
                     correction,
@@ -267,7 +266,7 @@ class FixedParts:
                     networks=tuple(each.scaled(share / len(networks)) for each in networks),
                 )
             if trees and (share := correction.weights.get("trees", 0.0)):
-                again = self.trees(self.training_set.without_held_out, len(trees))
+                again = self.trees(training_set.without_held_out, len(trees))
                 correction = replace(
                     correction,
                     judged_parts=(*correction.judged_parts, trees.scaled(share)),
@@ -280,11 +279,11 @@ class FixedParts:
     ) -> tuple[CodedNetwork, int]:
         """Train the network of this number, and return the epoch that counts."""
         rng = self.seed.generator(CODED, number)
-        return train_coded_network(rows, self.plan, self.bound, rng, last_epoch)
+        return train_coded_network(rows, self.plan.coded, self.bound, rng, last_epoch)
 
     def trees(self, rows: TrainingSet, count: int) -> BoostedTrees:
         """Grow so many trees at most."""
-        plan = replace(self.boosting, trees=count)
+        plan = replace(self.plan.boosting, trees=count)
         return grow_trees(rows, plan, self.seed.generator(BOOSTED))
 
 

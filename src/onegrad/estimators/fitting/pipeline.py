@@ -279,10 +279,9 @@ def correct(
     """
     best = replace(candidates.best, layer=training_set.with_grid(candidates.best.layer))
     correction = Correction({"ridge": 1.0}, best.predicted)
-    if settings.corrects:
-        rows, outputs = training_set.sample_rows, training_set.targets.outputs
-        plan, boosting = settings.coded_training(rows), settings.boosting(rows, outputs)
-        correction = choose_correction(training_set, best, plan, boosting, seed)
+    plan = settings.correction_plan(training_set.sample_rows, training_set.targets.outputs)
+    if plan is not None:
+        correction = choose_correction(training_set, best, plan, seed)
         if has_others:
             correction = with_common_slope(training_set, correction)
     scored = replace(training_set, held_out=training_set.held_out[: len(correction.predicted)])

@@ -10,9 +10,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from onegrad.estimators.fitting.boosting import Boosting
 from onegrad.estimators.fitting.candidates import Candidates
-from onegrad.estimators.fitting.coded_training import CodedTraining
+from onegrad.estimators.fitting.corrections import CorrectionPlan
 from onegrad.estimators.fitting.training_set import ScaledSample, TrainingSet
 from onegrad.exceptions import InvalidInput
 
@@ -35,21 +34,14 @@ class Settings(Protocol):
     def fresh_step_share(self) -> float | None:
         """Share of the rows that make the first-layer update and nothing else; None if all do."""
 
-    @property
-    def corrects(self) -> bool:
-        """True if held-out rows may correct the prediction by further parts."""
-
     def choose_inputs(self, scale_sample: ScaleSample, /) -> ScaledSample:
         """Return the sample with inputs on the scale that the settings ask for."""
 
     def committee_size(self, sample: ScaledSample, /) -> int:
         """Return the number of networks, each with its own random numbers and held-out rows."""
 
-    def coded_training(self, sample_rows: int, /) -> CodedTraining:
-        """Return how a member's networks on codes of single inputs are trained."""
-
-    def boosting(self, sample_rows: int, outputs: int, /) -> Boosting:
-        """Return how a member's trees are grown."""
+    def correction_plan(self, sample_rows: int, outputs: int, /) -> CorrectionPlan | None:
+        """Return how the parts that correct a prediction are learned; None where there are none."""
 
     def max_candidates(self, sample: ScaledSample, /) -> int:
         """Return how many candidates are tried at most, in all networks."""

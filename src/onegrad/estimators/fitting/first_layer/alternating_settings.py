@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from onegrad.estimators.fitting.boosting import Boosting
 from onegrad.estimators.fitting.coded_training import CodedTraining
+from onegrad.estimators.fitting.corrections import CorrectionPlan
 from onegrad.estimators.fitting.settings import ScaleSample, check_layer, check_parameter
 from onegrad.estimators.fitting.training_set import ScaledSample
 from onegrad.exceptions import check_choice
@@ -176,6 +177,12 @@ class AlternatingSettings:
 
     def committee_size(self, sample: ScaledSample) -> int:
         return self.capacity_for(sample).members
+
+    def correction_plan(self, sample_rows: int, outputs: int) -> CorrectionPlan | None:
+        if not self.corrects:
+            return None
+        trees = self.boosting(sample_rows, outputs)
+        return CorrectionPlan(self.coded_training(sample_rows), trees)
 
     def coded_training(self, sample_rows: int) -> CodedTraining:
         """Return how networks on codes are trained: for numbers, only where rows are many."""

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.estimators.fitting.boosting import Boosting
 from onegrad.estimators.fitting.candidates import (
     FIRST_RIDGE,
     Candidate,
@@ -26,7 +25,6 @@ from onegrad.estimators.fitting.candidates import (
     choose,
     evaluate_layer,
 )
-from onegrad.estimators.fitting.coded_training import CodedTraining
 from onegrad.estimators.fitting.first_layer.neurons import NeuronSampler
 from onegrad.estimators.fitting.settings import (
     ScaleSample,
@@ -106,18 +104,11 @@ class OneStepSettings:
     def fresh_step_share(self) -> float | None:
         return self.step_share if self.rows == "fresh" else None
 
-    @property
-    def corrects(self) -> bool:
-        return False
-
     def choose_inputs(self, scale_sample: ScaleSample) -> ScaledSample:
         return scale_sample(self.inputs)
 
-    def coded_training(self, _: int) -> CodedTraining:
-        return CodedTraining()
-
-    def boosting(self, _: int, __: int) -> Boosting:
-        return Boosting()
+    def correction_plan(self, _: int, __: int) -> None:
+        return None
 
     def committee_size(self, _: ScaledSample) -> int:
         return 1
