@@ -10,6 +10,7 @@ from onegrad.pictures import style
 from onegrad.problem import PRECONDITIONER_SHIFT, Problem
 from onegrad.studies.drawing import best_penalty
 from onegrad.studies.findings import Estimate, Facts, lowest_point, paired_change
+from onegrad.theory.direction import direction
 
 UPDATES = ("gradient", "preconditioned", "spectral")
 
@@ -54,7 +55,6 @@ def facts(results: Results) -> Facts:
     rows = [row for of_law in laws for row in of_law["updates"]]
     (ends, agreeing), *_ = Counter(row["order"] for row in laws).most_common(1)
     problem = points[0].problem
-    slope, energy = slope_and_energy(problem)
     steps = {u: results["steps"].where(inputs="gaussian", update=u)[0] for u in UPDATES}
     return {
         "n": problem.n,
@@ -71,7 +71,7 @@ def facts(results: Results) -> Facts:
         "rows": rows,
         "gradient_cosine": Estimate.of(steps["gradient"].values["cosine"] ** 2),
         "preconditioned_cosine": Estimate.of(steps["preconditioned"].values["cosine"] ** 2),
-        "gradient_formula": 1 / (1 + problem.phi_step * energy / slope**2),
+        "gradient_formula": direction(problem).rho ** 2,
         "ridge_cosine": least_squares_cosine(problem, PRECONDITIONER_SHIFT),
     }
 
@@ -89,12 +89,6 @@ def _row(results: Results, law: str, update: str) -> dict[str, Any]:
     }
 
 
-def slope_and_energy(problem: Problem) -> tuple[float, float]:
-    """Return c = E y'(u), the linear part of the labels, and their mean square E y^2."""
-    teacher = problem.sigma_star
-    return float(teacher.c[1]), float(teacher.second_moment + problem.noise**2)
-
-
 def least_squares_cosine(problem: Problem, shift: float) -> float:
     r"""Return the squared cosine with the teacher of (Sigma_hat + shift)^{-1} X^T y/n.
 
@@ -109,7 +103,8 @@ def least_squares_cosine(problem: Problem, shift: float) -> float:
     Holds for isotropic inputs, phi = d/n < 1, in the limit of large n and d.
     See tests/studies/test_figures_measure_what_they_say.py.
     """
-    phi, (c, energy), e = problem.phi_step, slope_and_energy(problem), shift
+    phi, e, c = problem.phi_step, shift, float(problem.sigma_star.c[1])
+    energy = float(problem.sigma_star.second_moment + problem.noise**2)
     b = 1 - phi + e  # phi e m^2 + b m - 1 = 0, the law of Marchenko and Pastur
     m = 2 / (b + np.sqrt(b * b + 4 * phi * e))
     m2 = m * (1 + phi * m) / (b + 2 * phi * e * m)  # -dm/de

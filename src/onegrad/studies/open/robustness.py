@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import numpy as np
-
 from onegrad.experiments import Check, Point, Points, Results, check, compare_results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import curve_through
 from onegrad.studies.findings import Estimate, Facts, paired_change
+from onegrad.theory.direction import direction
 
 _LABELS = {
     "gaussian": "Gaussian noise",
@@ -24,7 +23,7 @@ def draw(results: Results) -> Any:
         points = results[name]
         style.markers(left, by_disturbance(points, "overlap"), i, label)
         style.markers(right, by_disturbance(points, "risk"), i, label)
-        predicted = [(cosine(p), 0.0) for p in points]
+        predicted = [(direction(p.problem).rho, 0.0) for p in points]
         style.line(left, curve_through([disturbance(p) for p in points], predicted), i)
         if f"{name}-theory" in results:
             theory = by_disturbance(results[f"{name}-theory"], "risk")
@@ -40,14 +39,6 @@ def disturbance(point: Point) -> float:
     """Return the energy of noise and wrong labels over that of the labels themselves."""
     p = point.problem
     return p.noise**2 / p.sigma_star.second_moment + 2 * p.corrupted
-
-
-def cosine(point: Point) -> float:
-    r"""Return the cosine of the learned direction, c/sqrt(c^2 + phi E r^2), c = (1 - q) c_1."""
-    p = point.problem
-    c = (1 - p.corrupted) * float(p.sigma_star.c[1])
-    energy = p.sigma_star.second_moment + p.noise**2
-    return float(abs(c) / np.sqrt(c * c + p.phi_step * energy))
 
 
 def by_disturbance(points: Points, quantity: str) -> Curve:
@@ -73,7 +64,7 @@ def cosine_checks(points: Points) -> list[Check]:
     for p in points:
         accuracy = 2 / p.problem.d  # the order of what a limit in second moments leaves out
         values, claim = p.values["overlap"], "second moment"
-        rows.append(check("overlap", p.problem, values, cosine(p), claim, accuracy))
+        rows.append(check("overlap", p.problem, values, direction(p.problem).rho, claim, accuracy))
     return rows
 
 
@@ -108,7 +99,7 @@ def facts(results: Results) -> Facts:
 
 def _row(name: str, point: Point) -> dict[str, Any]:
     """Return the numbers of one point."""
-    predicted, measured = cosine(point), Estimate.of(point.values["overlap"])
+    predicted, measured = direction(point.problem).rho, Estimate.of(point.values["overlap"])
     return {
         "kind": _LABELS[name],
         "size": point.problem.corrupted if name == "corrupted" else point.problem.noise,
