@@ -8,11 +8,11 @@ from onegrad.experiments import Point
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.results import Points
 from onegrad.networks.one_network import network_of
-from onegrad.studies.drawing import relative_difference
+from onegrad.studies.drawing import gains, relative_difference
 from onegrad.studies.measures.many_steps import TARGET_LOSS, trajectories
 from onegrad.studies.measures.matrices import gradient_norms
 from onegrad.studies.open import other_steps
-from onegrad.studies.papers import ba_figure3a, ba_theorem7, moniri_gains, moniri_sharpening
+from onegrad.studies.papers import ba_figure3a, ba_theorem7, moniri_sharpening
 from onegrad.theory.bounds import theorem7_bound
 
 PROBLEM = Problem(n=100, d=50, N=80, alpha=0.2)
@@ -57,8 +57,7 @@ def test_the_error_of_a_gap_is_that_of_a_ratio_of_means():
 
 
 def test_a_gain_is_before_less_after():
-    start, after = Points([point(1.0, eta=0.0)]), Points([point(0.8, alpha=0.3)])
-    (found,) = moniri_gains.gains(after, start)
+    (found,) = gains(Points([point(1.0, eta=0.0), point(0.8, alpha=0.3)]), "test")
     assert found.values["test"] == pytest.approx(0.2 * SEEDS)
 
 

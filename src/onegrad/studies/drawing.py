@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments.results import Point, Points, Results
+from onegrad.experiments import Point, Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.findings import Estimate, paired_change
 
@@ -16,6 +16,16 @@ DISPLAY_NAMES = {"elu": "ELU", "relu": "ReLU"}  # of activations whose name is a
 def with_a_step(points: Points) -> Points:
     """Return the points whose step is not zero, which have an exponent."""
     return Points([p for p in points if p.problem.step > 0])
+
+
+def gains(points: Points, *errors: str) -> Points:
+    """Return errors before the step minus those after it, of the same networks or theory."""
+    untrained, gained = {p.problem.N: p.values for p in points if p.problem.step == 0}, []
+    for p in with_a_step(points):
+        before = untrained[p.problem.N]
+        falls = {error: before[error] - p.values[error] for error in errors}
+        gained.append(Point(p.problem, falls, p.seeded))
+    return Points(gained)
 
 
 def with_gaps(curve: Curve) -> Curve:

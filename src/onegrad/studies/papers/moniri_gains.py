@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments import Check, Point, Points, Results, check
+from onegrad.experiments import Check, Results, check
 from onegrad.pictures import style
-from onegrad.studies.drawing import with_a_step, with_gaps
+from onegrad.studies.drawing import gains, with_gaps
 from onegrad.studies.findings import Facts
 
 _SETTINGS = "12"
@@ -20,13 +20,13 @@ def draw(results: Results) -> Any:
     """Draw both gains against the step exponent, one row per setting."""
     figure, axes = style.panels(2, 2, width=4.6, height=3.2)
     for row, k in zip(axes, _SETTINGS, strict=True):
-        simulated = gains(results[f"simulation-{k}"], results[f"untrained-{k}"])
-        uniform = gains(results[f"uniform-{k}"], results[f"uniform-untrained-{k}"])
+        simulated = gains(results.joined(f"simulation-{k}", f"untrained-{k}"), *_LABELS)
+        uniform = gains(results.joined(f"uniform-{k}", f"uniform-untrained-{k}"), *_LABELS)
         for ax, (quantity, label) in zip(row, _LABELS.items(), strict=True):
             style.markers(ax, simulated.curve("alpha", quantity), 0, "networks, paired")
             style.line(ax, uniform.curve("alpha", quantity), 0, "uniform theory")
             for i, (name, words) in enumerate(STAIRCASES.items(), start=1):
-                stairs = gains(results[f"{name}-{k}"], results[f"limit-{k}"])
+                stairs = gains(results.joined(f"{name}-{k}", f"limit-{k}"), *_LABELS)
                 curve = with_gaps(stairs.curve("alpha", quantity))
                 dash = style.DOTS if name == "printed" else style.LONG_DASHES
                 style.line(ax, curve, i, f"staircase, {words}", dash=dash)
@@ -38,16 +38,6 @@ def draw(results: Results) -> Any:
     return figure
 
 
-def gains(points: Points, untrained: Points) -> Points:
-    """Return errors before the step minus those after it, of the same seed or theory."""
-    before = untrained[0].values
-    falls = (
-        Point(p.problem, {q: before[q] - p.values[q] for q in _LABELS}, p.seeded)
-        for p in with_a_step(points)
-    )
-    return Points(list(falls))
-
-
 def checks(results: Results) -> list[Check]:
     """Compare the gains at exponents >= 0 with the uniform theory.
 
@@ -56,7 +46,7 @@ def checks(results: Results) -> list[Check]:
     rows = []
     for k in _SETTINGS:
         untrained = results[f"uniform-untrained-{k}"][0]
-        simulated = gains(results[f"simulation-{k}"], results[f"untrained-{k}"])
+        simulated = gains(results.joined(f"simulation-{k}", f"untrained-{k}"), *_LABELS)
         for p in simulated:
             near = results[f"uniform-{k}"].where(alpha=p.problem.alpha)
             if (p.problem.alpha or 0.0) < 0 or not len(near):
@@ -75,7 +65,7 @@ def facts(results: Results) -> Facts:
     for k in _SETTINGS:
         limits = []
         for name, words in {"corrected": "corrected", "printed": "as printed"}.items():
-            stairs = gains(results[f"{name}-{k}"], results[f"limit-{k}"])
+            stairs = gains(results.joined(f"{name}-{k}", f"limit-{k}"), *_LABELS)
             curve = stairs.curve("alpha", "test")
             first, second = (
                 float(np.interp(alpha, curve.x, curve.y)) for alpha in (_FIRST_STAIR, _SECOND_STAIR)
