@@ -87,43 +87,24 @@ def interval_width(residuals: Floats, w: Floats, rows: float, coverage: float) -
     return size[order[position, columns], columns]
 
 
-@dataclass(frozen=True)
-class ResidualSizes:
-    """Sizes of residuals of one output by prediction: how large they are where it is alike.
+def nearby_sizes(size: Floats, w: Floats, position: Any, leave_out: bool = False) -> Floats:
+    """Return how large residuals are near positions among rows in the order of predictions.
 
     The mean size of the residuals of the rows with the nearest predictions, one in ten of them all
     and at least 20, and a tenth of the mean size of all, for a window of zeros is luck.
+    `leave_out`: the positions are those of all rows, each of which is left out of its own.
     """
-
-    predicted: Floats
-    size: Floats
-    w: Floats
-
-    @classmethod
-    def of(cls, predicted: Floats, residuals: Floats, w: Floats) -> ResidualSizes:
-        """Sort calibration rows, (m,) each, by their predictions."""
-        order = np.argsort(predicted, kind="stable")
-        return cls(predicted[order], np.abs(residuals[order]), w[order])
-
-    def near(self, predicted: Floats, leave_out: bool = False) -> Floats:
-        """Return the sizes near predictions.
-
-        `leave_out`: the predictions are those of the rows, each of which is left out of its own.
-        """
-        m = len(self.size)
-        count = min(max(m // LOCAL_SHARE, MIN_LOCAL_ROWS), m)
-        position = np.searchsorted(self.predicted, predicted)
-        if leave_out:
-            position = np.arange(m)
-        first = np.clip(position - count // 2, 0, m - count)
-        sums = np.cumsum(np.stack([self.w * self.size, self.w]), axis=1)
-        sums = np.concatenate([np.zeros((2, 1)), sums], 1)
-        total, weight = sums[:, first + count] - sums[:, first]
-        if leave_out:
-            total, weight = total - self.w * self.size, weight - self.w
-        overall = sums[0, -1] / sums[1, -1]
-        local = total / np.maximum(weight, np.finfo(float).tiny)
-        return local + overall / LOCAL_SHARE + np.finfo(float).tiny
+    m = len(size)
+    count = min(max(m // LOCAL_SHARE, MIN_LOCAL_ROWS), m)
+    first = np.clip(position - count // 2, 0, m - count)
+    sums = np.cumsum(np.stack([w * size, w]), axis=1)
+    sums = np.concatenate([np.zeros((2, 1)), sums], 1)
+    total, weight = sums[:, first + count] - sums[:, first]
+    if leave_out:
+        total, weight = total - w * size, weight - w
+    overall = sums[0, -1] / sums[1, -1]
+    local = total / np.maximum(weight, np.finfo(float).tiny)
+    return local + overall / LOCAL_SHARE + np.finfo(float).tiny
 
 
 def local_widths(
@@ -139,8 +120,10 @@ def local_widths(
     """
     widths = np.empty_like(at)
     for k in range(at.shape[1]):
-        sizes = ResidualSizes.of(predicted[:, k], residuals[:, k], w)
-        relative = sizes.size / sizes.near(sizes.predicted, leave_out=True)
-        width = interval_width(relative[:, None], sizes.w, rows, coverage)[0]
-        widths[:, k] = width * sizes.near(at[:, k])
+        order = np.argsort(predicted[:, k], kind="stable")
+        size, weights = np.abs(residuals[order, k]), w[order]
+        relative = size / nearby_sizes(size, weights, np.arange(len(size)), leave_out=True)
+        width = interval_width(relative[:, None], weights, rows, coverage)[0]
+        position = np.searchsorted(predicted[order, k], at[:, k])
+        widths[:, k] = width * nearby_sizes(size, weights, position)
     return widths
