@@ -19,7 +19,9 @@ from onegrad.layers.rows import ScaledRows
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 LOCAL_SHARE, MIN_LOCAL_ROWS = 10, 20  # one in ten rows is near, and at least so many
-MIN_REPEATS = 10  # equal rows from which one of them is as good as new, whoever saw the others
+# equal rows from which one of them is as good as new, whoever saw the others. Counted once each,
+# rows that are repeated often gave intervals of 90 % a coverage of 45 %
+MIN_REPEATS = 10
 
 
 @dataclass(frozen=True)

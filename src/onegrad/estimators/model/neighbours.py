@@ -23,7 +23,7 @@ from onegrad.arrays import Floats
 from onegrad.data.sample import MIN_WEIGHT, RowKeys
 from onegrad.layers.rows import row_slices
 
-MAX_NEIGHBOUR_ROWS = 50_000  # rows that are kept
+MAX_NEIGHBOUR_ROWS = 50_000  # rows that are kept, which bounds files and time; not tuned
 NEAREST = 32  # rows that can have a part in a prediction
 SLACK = 8  # further ones whose distance is computed: the first ranking is in single precision
 QUERY_BLOCK = 256  # rows whose distances to all others are held at once

@@ -22,6 +22,8 @@ from onegrad.layers.rows import ScaledRows
 from onegrad.layers.scaling import Scaling, clip
 from onegrad.ridge import Readout
 
+# The diagonal of the metric is no substitute: columns of text without a meaning had 9 % of it each,
+# and a real effect 1 %.
 MAX_WORK = 1e8  # rows times neurons times permutations that are computed
 MAX_PERMUTED_ROWS = 1000  # rows of which each column is permuted
 MIN_PERMUTED_ROWS = 30
