@@ -4,8 +4,8 @@
 
 Theory alone, n = 1000, d = 400, N = 600. The first layer has seen the row that ridge leaves out:
 the table shows how far the left-out error is below the test error, and what the penalty that it
-would choose costs. (tests/theory/uniform/same_rows/test_left_out_rows.py compares both errors with
-networks.)
+would choose costs. (tests/theory/uniform/same_rows/test_same_rows_have_exact_limits.py compares
+both errors with networks.)
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ import pytest
 
 import onegrad as og
 from onegrad.theory import THEORIES
-from random_problems import random_problem
+from random_problems import ATTACKS, random_problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
 COUNTS = {"uniform": (20, 120), "staircase": (60, 400), "small-step": (60, 400),
@@ -21,51 +21,6 @@ HOSTILE = (
     {"n": 1, "eta": 1.0, "alpha": None},
 )
 BASE = {"n": 1000, "d": 500, "N": 667, "alpha": 0.3}
-ATTACKS = (  # random problems that were off a bound or took minutes
-    og.Problem(
-        n=75, d=46, N=404, n_step=73, activation="H2", teacher="H1 + H30/sqrt(2.65e32)",
-        ridge=1.0833932046696898e-07, alpha=-0.041794262416266326, weights="sphere",
-        inputs="spiked(4)", corrupted=0.3,
-    ),
-    og.Problem(
-        n=218, d=92, N=1052, n_step=350, activation="H1 + H2/sqrt(2)", ridge=1.8855e-05, eta=0.0,
-        teacher="H1 + H30/sqrt(2.65e32)", inputs="power-law(1)",
-    ),
-    og.Problem(
-        n=1439, d=37, N=30185, n_step=1, activation="silu", teacher="erf", noise=1.0, ridge=5.66596,
-        alpha=0.64792, weights="sphere", readout="constant", residual="full", inputs="power-law(1)",
-    ),
-    og.Problem(
-        n=8, d=8, N=49, n_step=42, activation="H2 - H4/10", teacher="H1 + H2/sqrt(2)", noise=1.0,
-        ridge=1.0285e-05, alpha=0.3694, weights="sphere", readout="rademacher", residual="full",
-        inputs="spiked(4)", noise_law="student-t(3)", corrupted=0.3,
-    ),
-    og.Problem(
-        n=1512, d=5655, N=11229, n_step=8990, activation="sin", teacher="H1 + H2/2 + H3/6:raw",
-        noise=1.0, ridge=2.9701e-07, alpha=0.53403, weights="sphere", residual="full",
-        inputs="power-law(1)",
-    ),
-    og.Problem(
-        n=20, d=10**12, N=30, activation="tanh", teacher="H1", alpha=0.3, inputs="power-law(1)",
-    ),
-    og.Problem(
-        n=1783, d=12053, N=3228, n_step=3680, activation="elu", teacher="erf:raw", noise=1.0,
-        ridge=2.3069e-06, alpha=0.15014, readout="constant", inputs="power-law(1)",
-    ),
-    og.Problem(
-        n=9193, d=7173, N=9245, n_step=311, activation="softplus", teacher="sigmoid", noise=1.0,
-        ridge=2.3233e-05, alpha=0.46003, readout="rademacher", residual="full", steps=2,
-        labels="centred",
-    ),
-    og.Problem(
-        n=118, d=9, N=6, n_step=147, activation="1e-6*H1:raw", noise=1.0, ridge=5.9495, eta=0.0,
-        teacher="H1 + H30/sqrt(2.65e32):raw", labels="centred", noise_law="student-t(3)",
-    ),
-    og.Problem(
-        n=194, d=29, N=152, n_step=81, activation="1e-6*H1:raw", teacher="erf:unit",
-        ridge=6.6519e-07, alpha=-0.0618, readout="constant", residual="full", labels="centred",
-    ),
-)  # fmt: skip
 
 
 def answer(call):

@@ -1,25 +1,26 @@
-"""Identities that hold to rounding, and limits in which ridge on the rows of the step is simple."""
-
-import warnings
+"""Ridge on the rows of the step: identities that hold to rounding, limits, and left-out rows."""
 
 import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad import AssumptionWarning, Problem
+from onegrad import Problem
 from onegrad.theory.uniform.same_rows.errors import (
     RowsOfStep,
     SameNodes,
     derivatives,
     evaluate_same_rows,
+    left_out_error,
     readout_count,
     rows_at_constants,
     same_equations,
+    same_errors,
     solve,
 )
 from onegrad.theory.uniform.same_rows.response import Parameter
 from uniform_point import uniform_point
 
+pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
 BASE = Problem(
     n=900, d=300, N=400, activation="tanh", teacher="H1 + H3/sqrt(6)", noise=0.3, ridge=0.05,
     alpha=0.3, ridge_rows="same",
@@ -34,12 +35,6 @@ VARIANTS = [
 ]
 NODES = SameNodes(bins=4, index=5, readout=8)
 ALPHAS = [0.1, 0.5]
-
-
-def quiet(problem):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AssumptionWarning)
-        return uniform_point(problem)
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
@@ -59,7 +54,7 @@ def test_loss_and_penalty_are_the_derivatives_of_the_objective(changes, alpha):
 def test_the_penalty_is_the_slope_of_the_objective(changes):
     problem, h = BASE.replace(**changes), 1e-3
     low, here, high = (
-        quiet(problem.replace(ridge=problem.ridge * factor)) for factor in (1 - h, 1, 1 + h)
+        uniform_point(problem.replace(ridge=problem.ridge * factor)) for factor in (1 - h, 1, 1 + h)
     )
     slope = (high.train - low.train) / (2 * h)  # by log lambda
     assert slope == pytest.approx(here.train - here.squared_loss, rel=2e-3)
@@ -68,16 +63,16 @@ def test_the_penalty_is_the_slope_of_the_objective(changes):
 @pytest.mark.parametrize("changes", VARIANTS[:3], ids=str)
 def test_without_a_step_its_rows_do_not_matter(changes):
     problem = BASE.replace(**changes, teacher="tanh", eta=0.0)
-    same, fresh = quiet(problem), quiet(problem.replace(ridge_rows="fresh"))
+    same, fresh = uniform_point(problem), uniform_point(problem.replace(ridge_rows="fresh"))
     assert (same.train, same.test) == (fresh.train, fresh.test)
-    tiny = quiet(problem.replace(eta=1e-6))  # its own equations, another count of order 1/d
+    tiny = uniform_point(problem.replace(eta=1e-6))  # its own equations, another count of order 1/d
     assert (tiny.train, tiny.test) == pytest.approx((fresh.train, fresh.test), rel=0.006)
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
 def test_an_endless_penalty_leaves_the_labels(changes):
     problem = BASE.replace(**changes, ridge=1e9)
-    errors = quiet(problem)
+    errors = uniform_point(problem)
     f = problem.teacher_function
     energy = f.second_moment + problem.noise**2
     if problem.intercept:  # the mean of n labels is fitted
@@ -88,8 +83,8 @@ def test_an_endless_penalty_leaves_the_labels(changes):
 
 
 def test_the_choice_of_indices_does_not_matter():
-    one = quiet(BASE.replace(teacher="H1"))
-    two = quiet(BASE.replace(teacher="H1@1/sqrt(2) + H1@2/sqrt(2)"))
+    one = uniform_point(BASE.replace(teacher="H1"))
+    two = uniform_point(BASE.replace(teacher="H1@1/sqrt(2) + H1@2/sqrt(2)"))
     assert (two.train, two.test) == pytest.approx((one.train, one.test), rel=3e-3)
 
 
@@ -121,3 +116,19 @@ def test_a_solution_with_fewer_bins_is_a_start_only():
     cold = evaluate_same_rows(rows, fine)
     warm = evaluate_same_rows(rows, fine, evaluate_same_rows(rows, coarse))
     assert (warm.train, warm.test) == pytest.approx((cold.train, cold.test), rel=2e-6)
+
+
+@pytest.mark.parametrize("readout", ["gaussian", "rademacher"])
+def test_the_left_out_error_is_that_of_networks(readout):
+    """No estimate of the test error: the first layer has seen the row that ridge leaves out."""
+    problem = Problem(
+        n=400, d=160, N=240, teacher="H1", noise=0.5, ridge=0.05, alpha=0.3, ridge_rows="same",
+        readout=readout,
+    )  # fmt: skip
+    networks = og.simulate(problem, seeds=24, leave_one_out=True)
+    eq = same_equations(RowsOfStep.of(problem, 0.0), SameNodes(bins=8, index=7, readout=12))
+    left_out, test = left_out_error(eq), same_errors(eq).values.test
+    measured = networks.leave_one_out
+    assert abs(left_out - measured.mean) < 3 * measured.se
+    assert abs(test - networks.test.mean) < 3 * networks.test.se
+    assert left_out < 0.9 * test  # a share of 0.81, and 0.79
