@@ -61,9 +61,14 @@ def kernel_bound(uniform: Points) -> float:
 
 
 def relative_difference(points: Points, other: Points, along: str, quantity: str) -> Curve:
-    """Return mean(other) / mean(points) - 1 against a field, both on the same seeds."""
+    """Return mean(other) / mean(points) - 1 against a field, networks on the same seeds."""
     pairs = list(zip(points.ordered(along), other.ordered(along), strict=True))
-    changes = [paired_change(b.values[quantity], a.values[quantity]) for a, b in pairs]
+    changes = [
+        paired_change(b.values[quantity], a.values[quantity])
+        if a.seeded
+        else Estimate(b.mean(quantity) / a.mean(quantity) - 1, 0.0)
+        for a, b in pairs
+    ]
     return curve_through([a.field(along) for a, _ in pairs], changes)
 
 

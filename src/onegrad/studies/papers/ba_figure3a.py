@@ -4,8 +4,8 @@ from typing import Any
 
 from onegrad.experiments import Points, Results, compare_results, comparison_of
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import curve_through, errors_against, kernel_bound
-from onegrad.studies.findings import Estimate, Facts, paired_change
+from onegrad.studies.drawing import errors_against, kernel_bound, relative_difference
+from onegrad.studies.findings import Facts
 
 _AXES = {"n": "sample size $n/d$", "N": "width $N/d$"}
 
@@ -39,15 +39,9 @@ def draw(results: Results) -> Any:
 
 def relative_gain(points: Points, eta: float, size: str) -> Curve:
     """Return 100 (1 - R/R_0), R_0 at step 0 on the same seeds: what a seed does to both cancels."""
-    x, gains = [], []
-    for p in points.where(eta=eta).ordered(size):
-        untrained = points.where(eta=0, n=p.problem.n, N=p.problem.N)[0]
-        change = Estimate(p.mean("risk") / untrained.mean("risk") - 1, 0.0)
-        if p.seeded:
-            change = paired_change(p.values["risk"], untrained.values["risk"])
-        x.append(p.field(size) / p.problem.d)
-        gains.append((-100 * change.mean, 100 * change.se))
-    return curve_through(x, gains)
+    untrained, trained = (points.where(eta=step) for step in (0, eta))
+    change = relative_difference(untrained, trained, f"{size}/d", "risk")
+    return Curve(change.x, -100 * change.y, 100 * change.se)
 
 
 checks = comparison_of("simulation", "uniform", ("risk",))
