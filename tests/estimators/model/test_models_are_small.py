@@ -66,15 +66,7 @@ def test_a_frozen_model_predicts_and_does_not_learn(model, tmp_path):
     ):
         with pytest.raises(InvalidInput, match="frozen"):
             attempt()
+    with pytest.raises(InvalidInput, match="rows"):
+        model.save(path, rows="none")
     frozen.save(tmp_path / "again.model")
     np.testing.assert_array_equal(load(tmp_path / "again.model").predict(X), model.predict(X))
-
-
-def test_a_frozen_classifier_keeps_its_probabilities(tmp_path):
-    labels = Y > 80
-    classifier = og.OneStepClassifier(30, random_state=0).fit(X, labels)
-    classifier.save(tmp_path / "frozen.model", rows="frozen")
-    again = load(tmp_path / "frozen.model")
-    np.testing.assert_array_equal(again.predict_proba(X), classifier.predict_proba(X))
-    with pytest.raises(InvalidInput, match="rows"):
-        classifier.save(tmp_path / "other.model", rows="none")

@@ -13,7 +13,6 @@ import pytest
 import onegrad as og
 from forgeries import rewrite_model
 from onegrad.cli import main
-from onegrad.data import source
 from onegrad.estimators import load
 from onegrad.exceptions import InvalidInput
 
@@ -79,16 +78,6 @@ def test_predictions_and_further_rows_survive(tmp_path):
                 each.partial_fit(X[:5], Y[:5] + 1)
             np.testing.assert_array_equal(again.readout_, model.readout_)
         clone(again)
-
-
-def test_a_model_of_named_columns_finds_them_again(tmp_path):
-    table = tmp_path / "d.csv"
-    table.write_text("y,size,kind\n" + "".join(f"{i % 7},{i},{'ab'[i % 2]}\n" for i in range(40)))
-    model = og.AlternatingRegressor(10, random_state=0).fit(source(table, target="y"))
-    model.save(tmp_path / "m")
-    again = load(tmp_path / "m")
-    np.testing.assert_array_equal(again.predict(table), model.predict(table))
-    assert again.input_names_ == ["size", "kind=a", "kind=b"]
 
 
 def encrypted(data):
@@ -290,10 +279,7 @@ def test_numbers_too_large_to_predict_with_are_refused(files, saved):
             shutil.copy(files / model, saved)
             rewrite_model(saved, in_array(name, lambda a: np.sign(a) * 1.7e308))
             refused(saved)
-
-
-def test_sums_too_large_for_a_deviation_are_refused(saved):
-    """Sound in every array, with their digests; the deviation would be infinite."""
+    shutil.copy(files / "numbers", saved)  # sound in every array; the deviation would be infinite
     rewrite_model(saved, in_array("yty", lambda a: np.full_like(a, 1e308, dtype=float)))
     rewrite_model(saved, in_array("y_scale", lambda a: a * 1e200))
     with np.errstate(all="ignore"), pytest.raises(InvalidInput):
