@@ -6,8 +6,8 @@ import numpy as np
 
 from onegrad.experiments import Points, Results
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import curve_through, relative_difference
-from onegrad.studies.findings import Estimate, Facts, PairedEstimate, paired_change, trend
+from onegrad.studies.drawing import relative_difference
+from onegrad.studies.findings import Estimate, Facts, PairedEstimate, trend
 
 CLOSE, THEOREM_CLOSE = 0.02, 0.01  # deviations at the largest d that sentences count as small
 _MIN_DISTANCE = 1.1  # an eigenvalue this many edges out is counted: the edge itself fluctuates
@@ -30,21 +30,16 @@ def with_theorem(results: Results) -> list[str]:
     return networks(results, "-spiked").distinct("inputs")
 
 
-def _change(points: Points, other: Points) -> PairedEstimate:
-    """Return mean(test of other)/mean(test of points) - 1 at their only point, paired."""
-    return paired_change(other[0].values["test"], points[0].values["test"])
-
-
-def by_size(results: Results, law: str, alpha: float) -> dict[int, PairedEstimate]:
+def by_size(results: Results, law: str, alpha: float) -> Curve:
     """Return the change of the error from Gaussian inputs to a law, by d."""
     gaussian, other = (networks(results).where(inputs=x, alpha=alpha) for x in ("gaussian", law))
-    return {d: _change(gaussian.where(d=d), other.where(d=d)) for d in other.levels("d")}
+    return relative_difference(gaussian, other, "d", "test")
 
 
-def equivalents(results: Results, law: str, alpha: float) -> dict[int, PairedEstimate]:
+def equivalents(results: Results, law: str, alpha: float) -> Curve:
     """Return the change of the error from the network to F_l on inputs of a law, by d."""
     trained, spiked = (networks(results, m).where(inputs=law, alpha=alpha) for m in ("", "-spiked"))
-    return {d: _change(trained.where(d=d), spiked.where(d=d)) for d in trained.levels("d")}
+    return relative_difference(trained, spiked, "d", "test")
 
 
 def real_curves(results: Results) -> dict[str, Curve]:
@@ -56,10 +51,6 @@ def real_curves(results: Results) -> dict[str, Curve]:
     }
 
 
-def _against_size(changes: dict[int, PairedEstimate]) -> Curve:
-    return curve_through(list(changes), list(changes.values()))
-
-
 def draw(results: Results) -> Any:
     """Draw the change by law, the equivalence theorem by law, and real inputs."""
     figure, axes = style.panels(3, width=4.0, height=4.0)
@@ -68,10 +59,10 @@ def draw(results: Results) -> Any:
     sizes = networks(results).levels("d")
     for i, law in enumerate(laws):
         if law != "gaussian":
-            curve = _against_size(by_size(results, law, alpha))
+            curve = by_size(results, law, alpha)
             style.markers(left, curve, i, law, linestyle="-", linewidth=0.8)
         if law in with_theorem(results):
-            curve = _against_size(equivalents(results, law, theorem))
+            curve = equivalents(results, law, theorem)
             style.markers(middle, curve, i, law, linestyle="-", linewidth=0.8)
     for i, (label, curve) in enumerate(real_curves(results).items()):
         style.markers(right, curve, i, label, linestyle="-", linewidth=0.8)
@@ -97,17 +88,20 @@ def facts(results: Results) -> Facts:
     laws = [law for law in points.distinct("inputs") if law != "gaussian"]
     sizes = points.levels("d")
     d = sizes[-1]
-    changes = {law: by_size(results, law, alpha) for law in laws}
-    lines = [(law, trend("d", list(c), list(c.values()))) for law, c in changes.items()]
-    real = []
-    for label, curve in real_curves(results).items():
-        i = int(np.argmax(np.abs(curve.y)))
-        largest = PairedEstimate(float(curve.y[i]), float(curve.se[i]))
-        real.append({"inputs": label, "change": largest})
-    rows = [{"law": law, "first": c[sizes[0]], "change": c[d]} for law, c in changes.items()]
+    rows, slopes = [], []
+    for law in laws:
+        curve = by_size(results, law, alpha)
+        changes = [PairedEstimate.at(curve, i) for i in range(len(sizes))]
+        rows.append({"law": law, "first": changes[0], "change": changes[-1]})
+        slopes.append({"law": law, "line": trend("d", sizes, changes)})
+    real = [
+        {"inputs": label, "change": PairedEstimate.at(curve, int(np.argmax(np.abs(curve.y))))}
+        for label, curve in real_curves(results).items()
+    ]
     close = [row for row in rows if abs(row["change"].mean) < CLOSE]
     met: list[dict[str, Any]] = [
-        {"law": law, "change": equivalents(results, law, where)[d]} for law in with_theorem(results)
+        {"law": law, "change": PairedEstimate.at(equivalents(results, law, where), -1)}
+        for law in with_theorem(results)
     ]
     return {
         "alpha": alpha,
@@ -117,7 +111,7 @@ def facts(results: Results) -> Facts:
         "close_bound": CLOSE,
         "close_first": max((abs(row["first"].mean) for row in close), default=0.0),
         "far": [row for row in rows if row not in close],
-        "slopes": [{"law": law, "line": line} for law, line in lines],
+        "slopes": slopes,
         "theorem_alpha": where,
         "theorem_bound": THEOREM_CLOSE,
         "theorem_close": [row for row in met if abs(row["change"].mean) < THEOREM_CLOSE],
@@ -133,19 +127,18 @@ def facts(results: Results) -> Facts:
 
 def _rows(results: Results, law: str, alpha: float) -> list[dict[str, Any]]:
     """Return the numbers of a law, one row per size: its errors at alpha, and the theorem's."""
-    changes, theorem = by_size(results, law, alpha), {}
+    changes, equivalent = by_size(results, law, alpha), None
     if law in with_theorem(results):
-        theorem = equivalents(results, law, exponents_of(results)[1])
-    points = networks(results).where(inputs=law, alpha=alpha)
+        equivalent = equivalents(results, law, exponents_of(results)[1])
     return [
         {
             "law": law,
-            "d": d,
-            "test": Estimate.of(points.where(d=d)[0].values["test"]),
-            "change": change,
-            "equivalent": f"{theorem[d]:+.1%}" if theorem else "no fit",
+            "d": p.problem.d,
+            "test": Estimate.of(p.values["test"]),
+            "change": PairedEstimate.at(changes, i),
+            "equivalent": f"{Estimate.at(equivalent, i):+.1%}" if equivalent else "no fit",
         }
-        for d, change in changes.items()
+        for i, p in enumerate(networks(results).where(inputs=law, alpha=alpha).ordered("d"))
     ]
 
 
