@@ -27,7 +27,7 @@ from onegrad.estimators.fitting.boosting import Boosting, grow_trees
 from onegrad.estimators.fitting.candidates import Candidate, significant_gain
 from onegrad.estimators.fitting.coded_training import CodedTraining, train_coded_network
 from onegrad.estimators.fitting.fit_progress import interruptible
-from onegrad.estimators.fitting.training_set import TrainingSet
+from onegrad.estimators.fitting.training_set import TrainingSet, metric_rows
 from onegrad.estimators.model.fixed_parts import BoostedTrees, CodedNetwork
 from onegrad.estimators.model.neighbours import (
     NearbyRows,
@@ -54,7 +54,6 @@ MAX_LINEAR_ROWS, MAX_LINEAR_NUMBERS = 2000, 400_000  # up to which inputs alone 
 # breast cancer
 LINEAR_SHARE = 2 / 3
 MIN_CLASS_SHARE = 1e-3  # of a class that no row has
-METRIC_ROWS = 4000  # gradients that the metric of the neighbours is the mean of
 MAX_DIRECTIONS = 64  # leading directions of the metric in which distances are measured
 MIN_DIRECTION = 1e-4  # share of the metric below which a direction does not count
 MAX_PART_WEIGHT = 50.0  # of a part of the scores, in units of the logits
@@ -406,10 +405,7 @@ def fitted_weights(training_set: TrainingSet, parts: Sequence[Floats]) -> list[f
 
 def metric_root(training_set: TrainingSet, best: Candidate) -> Floats:
     """(d, r) root of the metric of a network: R R^T = M, its leading directions alone."""
-    rows = training_set.update
-    if training_set.targets.outputs > 1:
-        count = METRIC_ROWS // training_set.targets.outputs
-        rows = rows[: max(count, training_set.inputs)]
+    rows = metric_rows(training_set.update)
     M = gradient_outer_product(rows, (best.layer, best.update_readout.coef))
     values, V = np.linalg.eigh(M)
     total = values.sum()

@@ -25,6 +25,7 @@ from onegrad.layers.scaling import Scaling
 from onegrad.ridge import NormalEquations
 
 MINIBATCH_ROWS = 256
+METRIC_GRADIENTS = 4000  # gradients that a metric is the mean of, where there are several outputs
 # effective rows from which members hold out different ones: of fewer, with uneven weights, a member
 # may have nothing to hold out
 MIN_ROWS_FOR_TURNS = 50
@@ -276,3 +277,9 @@ def minibatches(
     order = rng.permutation(n)
     for start in range(0, n, size):
         yield order[start : start + size], start / n
+
+
+def metric_rows(rows: ScaledRows) -> ScaledRows:
+    """Return the rows whose gradients a metric is the mean of; each has one for every output."""
+    outputs, inputs = rows.t.shape[1], rows.z.shape[1]
+    return rows if outputs == 1 else rows[: max(METRIC_GRADIENTS // outputs, inputs)]

@@ -6,10 +6,10 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from onegrad.estimators.fitting.first_layer import alternating
-from onegrad.estimators.fitting.first_layer.alternating_cost import alternating_cost
 from onegrad.estimators.fitting.first_layer.alternating_settings import (
     SAMPLE_ROWS,
     AlternatingSettings,
+    alternating_cost,
 )
 from onegrad.estimators.fitting.settings import settings_from
 from onegrad.estimators.sklearn_api.base import FeatureLearner
