@@ -30,6 +30,21 @@ def test_one_outlier_beyond_the_edge(changes, eigenvalue, se, second):
     assert 0 < found.edge - second < 0.06 * second  # the largest bulk eigenvalue is a bit inside
 
 
+@pytest.mark.full
+def test_outliers_of_preconditioned_steps_are_those_of_networks():
+    for fields, eigenvalue, se in (  # 40 networks each: networks.spectrum(problem, seeds=40)
+        ({"activation": "tanh", "teacher": "H1", "noise": 0.5, "eta": 8.0}, 11.795, 0.203),
+        ({"activation": "tanh", "teacher": "tanh", "noise": 0.1, "eta": 20.0}, 21.013, 0.348),
+        ({"activation": "relu", "teacher": "H1 + H2/sqrt(2)", "eta": 12.0}, 17.465, 0.646),
+    ):
+        problem = Problem(n=400, d=200, N=300, **fields)
+        of_step, of_gradient = (
+            uniform_spectrum(problem.replace(update=update)).spikes[0].eigenvalue
+            for update in ("preconditioned", "gradient")
+        )
+        assert abs(of_step - eigenvalue) < 3 * se < of_gradient - eigenvalue, fields
+
+
 def test_relu_has_a_quadratic_spike_with_its_alignment():
     problem = Problem(**SIZES, activation="relu", teacher="H1 + H2/sqrt(2)", eta=12.0)
     first, second = uniform_spectrum(problem).spikes
@@ -61,6 +76,7 @@ def test_without_a_step_it_is_the_bulk_of_random_features():
     assert ours.rho[20:-20] == pytest.approx(limit.density(x), rel=0.01)
 
 
+@pytest.mark.full
 def test_a_weak_step_leaves_no_outlier_and_a_full_residual_moves_it():
     problem = Problem(**SIZES, activation="tanh", teacher="H1", noise=0.5, eta=1.0)
     assert uniform_spectrum(problem).spikes == []
@@ -70,6 +86,7 @@ def test_a_weak_step_leaves_no_outlier_and_a_full_residual_moves_it():
     assert full.spikes[0].eigenvalue > labels.spikes[0].eigenvalue + 1
 
 
+@pytest.mark.full
 def test_relu_with_the_full_residual_has_both_outliers():
     """60 networks, at the expected |a|^2 and |X^T r/n|^2; the residual y has them a third lower."""
     problem = Problem(

@@ -38,6 +38,7 @@ def test_an_index_that_is_coupled_to_the_first_one_is_learned_and_another_is_not
     assert coupled < 0.95 * apart
 
 
+@pytest.mark.full
 def test_what_needs_one_index_says_so():
     several = BASE.replace(teacher="H1@1 + H1@1*H1@2")
     with pytest.raises(OutOfScope, match=r"teacher: .* teachers of one index"):

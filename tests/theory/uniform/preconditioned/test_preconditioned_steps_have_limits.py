@@ -63,27 +63,6 @@ def test_many_rows_have_the_identity_as_covariance(fields):
     assert off[1] < 0.05 * off[0]  # like 1/rows
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("fields", "eigenvalue", "se"),
-    [
-        # 40 networks each: networks.spectrum(problem, seeds=40)
-        ({"activation": "tanh", "teacher": "H1", "noise": 0.5, "eta": 8.0}, 11.795, 0.203),
-        ({"activation": "tanh", "teacher": "tanh", "noise": 0.1, "eta": 20.0}, 21.013, 0.348),
-        ({"activation": "relu", "teacher": "H1 + H2/sqrt(2)", "eta": 12.0}, 17.465, 0.646),
-    ],
-    ids=lambda x: x["activation"] if isinstance(x, dict) else "",
-)
-def test_outliers_are_those_of_networks(fields, eigenvalue, se):
-    problem = og.Problem(n=400, d=200, N=300, **fields)
-    of_step, of_gradient = (
-        og.spectrum(problem.replace(update=update), method="uniform").spikes[0].eigenvalue
-        for update in ("preconditioned", "gradient")
-    )
-    assert abs(of_step - eigenvalue) < 3 * se
-    assert of_gradient - eigenvalue > 3 * se
-
-
 def test_least_squares_learn_more_of_a_linear_part_than_the_gradient():
     problem = og.Problem(
         n=600, d=200, N=300, activation="tanh", teacher="H1 + H3/sqrt(6)", noise=0.3, alpha=0.4
