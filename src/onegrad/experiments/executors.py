@@ -51,7 +51,7 @@ def with_dask(client: Any) -> CellExecutor:
 def executor(options: RunOptions) -> Iterator[CellExecutor]:
     """Yield the executor for these options; a device that this machine lacks is refused here."""
     workers, cluster = options.workers, options.cluster
-    if cluster is None:
+    if cluster is None:  # whose workers may have what this machine lacks
         get_ops(options.device)
     if workers is not None and cluster is not None:
         raise InvalidInput("workers", problem="give workers or a cluster, not both")

@@ -40,6 +40,7 @@ def problems_of(grid: Grid) -> list[GridProblem]:
             raise InvalidInput(f"{grid.location}.problem", problem=str(error)) from error
         etas = tuple(dict.fromkeys(p.step for p in variants))
         ridges = tuple(dict.fromkeys(p.ridge for p in variants))
+        # alpha gives way to eta: a cell is its step sizes, whatever exponents they were written as
         problems.append(GridProblem(variants[0].replace(eta=etas[0]), etas, ridges))
     return problems
 

@@ -138,6 +138,7 @@ def _points(cells: Sequence[Cell], store: Store) -> Iterator[Point]:
     for cell in cells:
         values = store.values(cell.key)
         if values is not None:
+            # cells that differ in their seeds alone are blocks of the same points
             one_block = replace(cell, first_seed=0, seeds=min(cell.seeds, 1))
             blocks.setdefault(one_block, []).append(values)
     for cell, parts in blocks.items():

@@ -226,6 +226,7 @@ def _values(value: Any, key: str, location: str) -> Any:
 
 def _scalar(value: Any, key: str, location: str) -> Any:
     types: tuple[type, ...] = (str,) if key in TEXT_KEYS else (int, float)
+    # True is an int to Python, and a slip unless the field is a flag
     if not isinstance(value, types) or (isinstance(value, bool) and key not in FLAG_KEYS):
         numbers = "a number, a list, or a range 'start:stop:count'"
         raise InvalidInput(location, value, "a text" if key in TEXT_KEYS else numbers)

@@ -154,6 +154,7 @@ def trend(along: str, sizes: Sequence[float], values: Sequence[Estimate]) -> Tre
     weights = np.ones(len(x)) if exact else 1 / se**2
     centred = x - np.average(x, weights=weights)
     spread = float(weights @ centred**2)
+    # with weights 1/se^2 the variance of the slope is 1 / sum of w (x - mean)^2
     slope = Estimate(float(weights @ (centred * y)) / spread, 0.0 if exact else spread**-0.5)
     return Trend(along, tuple(map(float, sizes)), tuple(values), slope)
 

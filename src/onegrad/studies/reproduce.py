@@ -102,6 +102,7 @@ def _section(study: Study, results: Results, folder: Path, sizes: Sizes) -> Sect
         return Section(study.name, text, None, (), (note,), grids, networks, sizes)
     checks, facts = study.checks(results), study.facts(results)
     text, notes = texts(study, facts)
+    # the rules ask for sizes and test rows that a quick run has not
     violations = [] if sizes.quick else broken_rules(study, facts)
     folder.mkdir(parents=True, exist_ok=True)
     heads, rows = number_table(study, facts)

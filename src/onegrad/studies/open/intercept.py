@@ -79,7 +79,7 @@ def facts(results: Results) -> Facts:
     ratios = [_ratio(of_kind) for of_kind in growing(results)]
     largest = points.levels("n")[-1]
     last = points.where(weights=_WEIGHTS[0], n=largest, phi=max(points.levels("phi")))
-    fewest = growing(results)[-1]  # weights on the sphere, the fewest rows per input
+    fewest = growing(results)[-1]  # weights on the sphere, the fewest rows per input: the slowest
     approach = gain_ratios(fewest)
     return {
         "lowest": min(r["closed"] for r in ratios) - 1,

@@ -66,6 +66,7 @@ def ratio_exponents(results: Results) -> Floats:
         np.array([p.values["distance"] for p in by_width(results, name)])  # (widths, seeds)
         for name in ("ntk", "mean-field")
     )
+    # the ratio is paired: both scalings start from the same networks, so a seed's luck cancels
     log_N = np.log([p.problem.N for p in by_width(results, "ntk")])
     return np.polyfit(log_N, np.log(ntk / mean_field), 1)[0]
 

@@ -70,6 +70,7 @@ def bound(name: str, x: Floats, C: float) -> Floats:
 def needed_constant(name: str, risk: Any, d_over_n: Any) -> Any:
     """Return the C at which the bound is the risk."""
     tau = tau_star(name, name).tau
+    # Theorem 7 solved for C
     return (risk - 10 * tau) / (np.sqrt(tau * d_over_n) + d_over_n)
 
 
