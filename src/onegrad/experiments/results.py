@@ -55,21 +55,14 @@ class Point:
         return value / getattr(self.problem, unit) if unit else value
 
 
-class Points(Sequence[Point]):
+class Points(tuple[Point, ...]):
     """Points of a grid, with the selections and curves that drawings need."""
 
-    def __init__(self, points: Sequence[Point]) -> None:
-        self._points = tuple(points)
-
-    def __len__(self) -> int:
-        return len(self._points)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._points[index]
+    __slots__ = ()
 
     def where(self, **fields: Any) -> "Points":
         """Return the points whose problem has these values (numbers up to rounding)."""
-        return Points([p for p in self if all(_same(p.field(k), v) for k, v in fields.items())])
+        return Points(p for p in self if all(_same(p.field(k), v) for k, v in fields.items()))
 
     def ordered(self, name: str) -> "Points":
         """Return the points by increasing value of a field."""
@@ -107,7 +100,7 @@ class Results(Mapping[str, Points]):
 
     def __getitem__(self, name: str) -> Points:
         if name not in self._loaded:
-            self._loaded[name] = Points(list(_points(self.cells[name], self._store)))
+            self._loaded[name] = Points(_points(self.cells[name], self._store))
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -118,7 +111,7 @@ class Results(Mapping[str, Points]):
 
     def joined(self, *names: str) -> Points:
         """Return the points of several grids together."""
-        return Points([point for name in names for point in self[name]])
+        return Points(point for name in names for point in self[name])
 
     @cached_property
     def cells(self) -> dict[str, list[Cell]]:

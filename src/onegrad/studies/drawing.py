@@ -15,7 +15,7 @@ DISPLAY_NAMES = {"elu": "ELU", "relu": "ReLU"}  # of activations whose name is a
 
 def with_a_step(points: Points) -> Points:
     """Return the points whose step is not zero, which have an exponent."""
-    return Points([p for p in points if p.problem.step > 0])
+    return Points(p for p in points if p.problem.step > 0)
 
 
 def gains(points: Points, *errors: str) -> Points:

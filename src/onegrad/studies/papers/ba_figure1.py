@@ -40,7 +40,7 @@ def draw(results: Results) -> Any:
 def checks(results: Results) -> list[Check]:
     """Compare the risks that are drawn with the uniform theory."""
     labels = step_labels(results["simulation"])
-    drawn = Points([p for p in results["simulation"] if p.problem.step in labels])
+    drawn = Points(p for p in results["simulation"] if p.problem.step in labels)
     return compare_results(drawn, results["uniform"], ("risk",))
 
 

@@ -31,11 +31,9 @@ def draw(results: Results) -> Any:
 def checks(results: Results) -> list[Check]:
     """Compare both errors with the limit, apart from the peak of the smallest penalty."""
     low, high = PEAK
-    away = [
+    away = Points(
         p
         for p in results["simulation"]
         if not low < p.field("N/n") < high or p.problem.ridge > SMALL_PENALTY
-    ]
-    return compare_results(
-        Points(away), results["theory"], ("train", "test"), "random features", _ACCURACY
     )
+    return compare_results(away, results["theory"], ("train", "test"), "random features", _ACCURACY)

@@ -30,7 +30,7 @@ def draw(results: Results) -> Any:
             look = {"linestyle": "-" if j == 0 else "--", "color": style.SERIES[j]}
             style.markers(left, curve, i + 2 * j, f"{name}, {words}", **look)
     corrected = networks.where(activation="elu").curve("n", "distance")
-    alpha = float(networks[0].problem.alpha)
+    alpha = float(networks[0].field("alpha"))
     rate = corrected.y[-1] * (corrected.x / corrected.x[-1]) ** (3 * alpha - 1)
     words = r"rate of spike 3 by theory, $n^{3\alpha-1}$"
     left.plot(corrected.x, rate, ":", color=style.BLACK, label=words)
@@ -99,7 +99,7 @@ def facts(results: Results) -> Facts:
             }
         )
     elu = networks.where(activation="elu").ordered("n")
-    alpha = float(elu[0].problem.alpha)
+    alpha = float(elu[0].field("alpha"))
     exponents = []
     for k in range(1, elu[0].values["spikes"].shape[1] + 1):
         curve = norms(elu, k)
