@@ -5,11 +5,7 @@ import pytest
 
 import onegrad as og
 from naive import moments
-from onegrad.estimators.fitting.first_layer.neurons import (
-    NEURON_KINDS,
-    Metric,
-    NeuronSampler,
-)
+from onegrad.estimators.fitting.first_layer.neurons import NEURON_KINDS, Metric, NeuronSampler
 from onegrad.ridge import NormalEquations
 
 RNG = np.random.default_rng(0)
