@@ -50,19 +50,14 @@ def test_a_drag_asks_for_points_and_then_one_curve(page, url) -> None:
         assert page.evaluate("onegrad.model().here.test") > 0
 
 
-def test_the_step_is_read_off_its_curve(page, url) -> None:
+def test_the_step_is_read_off_its_curve_and_every_move_is_answered(page, url) -> None:
     visit(page, url)
     finished(page)
     count = counted(page)
     page.evaluate(DRAG, ["alpha-slider", MOVES])
     assert count["/api/here"] == count["/api/instant"] == count["/api/curve"] == 0
     assert 1 <= count["/api/spectrum"] <= MOVES
-
-
-def test_every_move_is_answered(page, url) -> None:
-    """Slow enough for an answer each: the number that is painted is that of the slider."""
-    visit(page, url)
-    finished(page)
+    # slow enough for an answer each, the number that is painted is that of the slider
     for ridge in ("0.02", "0.3", "0.004"):
         page.evaluate(
             """ridge => { const slider = document.getElementById("ridge-slider");

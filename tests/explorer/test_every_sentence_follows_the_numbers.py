@@ -69,6 +69,14 @@ def test_sentences_after_every_move_of_the_step(page, url) -> None:
         shares = np.clip(fit * (2 * target - fit) / target**2, 0, None)
         assert numbers(caption(page, "learned")) == pytest.approx(100 * shares, abs=1.1)
 
+        cloud = neurons(problem)
+        before, _, chance, after, share = numbers(caption(page, "neurons"))
+        rms = [np.sqrt(np.mean(x**2)) for x in (cloud.before, cloud.after)]
+        assert (before, after) == pytest.approx(rms, rel=ROUNDING)
+        assert chance == pytest.approx(50**-0.5, rel=ROUNDING)
+        correlation = np.corrcoef(cloud.readout, cloud.after)[0, 1]
+        assert share == pytest.approx(100 * correlation, abs=0.6)
+
         reading = page.inner_text("#readings")
         shown = re.search(r"test ([\d.]+)", reading)
         assert shown and float(shown[1]) == pytest.approx(test, rel=2e-3)
@@ -117,18 +125,6 @@ def test_a_spike_that_comes_early_is_explained(page, url) -> None:
     assert "As n → ∞ there are none: thresholds are sharp only in the limit" in said
 
 
-def test_the_sentence_of_the_neurons(page, url) -> None:
-    visit(page, url, QUERY + "0.3")
-    for alpha in ("0.1", "0.45"):
-        problem = move(page, alpha)
-        found = neurons(problem)
-        before, _, chance, after, share = numbers(caption(page, "neurons"))
-        rms = [np.sqrt(np.mean(x**2)) for x in (found.before, found.after)]
-        assert (before, after) == pytest.approx(rms, rel=ROUNDING)
-        assert chance == pytest.approx(50**-0.5, rel=ROUNDING)
-        assert share == pytest.approx(100 * np.corrcoef(found.readout, found.after)[0, 1], abs=0.6)
-
-
 def test_the_sentence_of_the_stairs_and_its_slider(page, url) -> None:
     visit(page, url, QUERY + "0.3")
     look_at(page, "stairs")
@@ -156,8 +152,13 @@ def test_the_sentence_of_the_stairs_and_its_slider(page, url) -> None:
     assert len([s for s in figure(page, "stairs") if s["name"].startswith("n = ")]) >= 3
 
 
-def test_the_sentence_of_the_sizes(page, url) -> None:
+def test_sentences_of_sizes_of_no_change_and_of_high_degrees(page, url) -> None:
     visit(page, url, QUERY + "0.3")
+    shown = page.evaluate(
+        """async () => { const { reading } = await import("/static/words.js");
+          return [3.254e-5, 0.0001234, 1.27391, 0].map(reading); }"""
+    )
+    assert shown == ["3.25·10⁻⁵", "0.0001234", "1.274", "0.000"]
     look_at(page, "sizes")
     assert page.evaluate("onegrad.model().sizes.finished")
     said = caption(page, "sizes")
@@ -166,6 +167,17 @@ def test_the_sentence_of_the_sizes(page, url) -> None:
     assert numbers(said)[0] == 2.0  # N/d
     assert numbers(said)[-1] == pytest.approx(best, rel=ROUNDING)
     assert ("at the end of the axis" in said) == (best == max(curve["x"]))
+
+    problem = move(page, "-0.25")
+    change = og.predict(problem).test / og.predict(PROBLEM, eta=0.0).test - 1
+    assert abs(change) < 0.005
+    assert "within 0.5\u00a0% of the untrained network" in caption(page, "errors")
+    assert "No spike stands outside the bulk. Nor does one as n → ∞." in caption(page, "spectrum")
+
+    page.fill("#teacher", "H1 + H5/10")
+    page.press("#teacher", "Enter")
+    wait(page, "onegrad.model().state.teacher.includes('H5') && onegrad.idle")
+    assert "of the degree\u20115 part" in page.inner_text("#caption-learned")
 
 
 def test_the_network_of_another_setting_is_not_shown(page, url) -> None:
@@ -184,28 +196,6 @@ def test_the_network_of_another_setting_is_not_shown(page, url) -> None:
     finished(page)
     assert [s for s in figure(page, "spectrum") if "network" in s["name"]]
     assert page.locator("#caption-neurons.old").count() == 0
-
-
-def test_small_numbers_and_high_degrees_are_readable(page, url) -> None:
-    visit(page, url, QUERY + "0.3")
-    shown = page.evaluate(
-        """async () => { const { reading } = await import("/static/words.js");
-          return [3.254e-5, 0.0001234, 1.27391, 0].map(reading); }"""
-    )
-    assert shown == ["3.25·10⁻⁵", "0.0001234", "1.274", "0.000"]
-    page.fill("#teacher", "H1 + H5/10")
-    page.press("#teacher", "Enter")
-    wait(page, "onegrad.model().state.teacher.includes('H5') && onegrad.idle")
-    assert "of the degree\u20115 part" in page.inner_text("#caption-learned")
-
-
-def test_a_step_that_changes_nothing_is_told_as_such(page, url) -> None:
-    visit(page, url, QUERY + "-0.25")
-    finished(page)
-    change = og.predict(PROBLEM, alpha=-0.25).test / og.predict(PROBLEM, eta=0.0).test - 1
-    assert abs(change) < 0.005
-    assert "within 0.5\u00a0% of the untrained network" in caption(page, "errors")
-    assert "No spike stands outside the bulk. Nor does one as n → ∞." in caption(page, "spectrum")
 
 
 def test_a_network_that_leaves_the_drawn_bulk_is_said_to(page, url) -> None:

@@ -4,42 +4,9 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from browsing import finished, wait
 
 from exploring import look_at, series, visit
-
-
-def test_bad_input_is_shown_at_its_field_and_the_picture_stays(page, url) -> None:
-    visit(page, url)
-    finished(page)
-    before = series(page, "errors", "test")
-    for field, bad, word in (
-        ("teacher", "H1 + ", "a term is missing"),
-        ("ridge", "-3", "ridge must be"),
-        ("n", "ten", "n must be a whole number"),
-        ("alpha", "7", "alpha must be"),
-    ):
-        good = page.input_value(f"#{field}")
-        page.fill(f"#{field}", bad)
-        page.wait_for_selector(f"#error-{field}:has-text('{word}')")
-        assert page.get_attribute(f"#{field}", "aria-invalid") == "true"
-        page.wait_for_timeout(200)
-        assert series(page, "errors", "test") == before
-        page.fill(f"#{field}", good)
-        wait(page, f"!document.getElementById('error-{field}').textContent")
-        assert page.get_attribute(f"#{field}", "aria-invalid") == "false"
-
-
-def test_a_tip_names_each_papers_notation(page, url) -> None:
-    visit(page, url)
-    page.focus("#row-ridge .help button")
-    tip = page.locator("#tip-ridge")
-    assert tip.is_visible()
-    for paper in ("Moniri et al. 2024", "Ba et al. 2022", "Cui et al. 2024"):
-        assert paper in tip.inner_text()
-    page.keyboard.press("Escape")
-    assert tip.is_hidden()
 
 
 def test_a_phone_shows_everything_without_scrolling_sideways(browser, url) -> None:
@@ -94,15 +61,13 @@ CONTRAST = """() => {
 }"""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_word_stands_out_from_its_ground(browser, url, scheme) -> None:
-    context = browser.new_context(viewport={"width": 1400, "height": 1300}, color_scheme=scheme)
-    page = context.new_page()
+def test_every_word_stands_out_from_its_ground(page, url) -> None:
     visit(page, url)
     finished(page)
-    page.wait_for_timeout(800)
-    assert page.evaluate(CONTRAST) == []
-    context.close()
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_timeout(800)
+        assert page.evaluate(CONTRAST) == [], scheme
 
 
 TARGETS = """least => [...document.querySelectorAll("button, select, input, summary, a")]
@@ -125,8 +90,14 @@ def test_targets_are_large_enough_for_a_mouse_and_for_a_finger(browser, url) -> 
         context.close()
 
 
-def test_help_comes_after_its_field_and_covers_none(page, url) -> None:
+def test_help_comes_after_its_field_and_names_each_papers_notation(page, url) -> None:
     visit(page, url)
+    page.focus("#row-ridge .help button")
+    tip = page.locator("#tip-ridge")
+    for paper in ("Moniri et al. 2024", "Ba et al. 2022", "Cui et al. 2024"):
+        assert paper in tip.inner_text()
+    page.keyboard.press("Escape")
+    assert tip.is_hidden()
     page.focus("#activation")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.ariaLabel").startswith("About Activation")
@@ -157,43 +128,27 @@ def test_every_chart_is_told_in_numbers(page, url) -> None:
     assert f"{curve['y'][0]:.4g} at −0.25" in errors and f"{curve['y'][-1]:.4g} at 0.6" in errors
 
 
-def test_numbers_may_have_commas(page, url) -> None:
+def test_fields_take_what_people_type(page, url) -> None:
     visit(page, url)
+
+    def enter(field: str, text: str, value: str) -> None:
+        page.fill(f"#{field}", text)
+        page.press(f"#{field}", "Enter")
+        wait(page, f"onegrad.model().state.{field} === '{value}' && !onegrad.complaint")
+
     for text, value in (("4,000", "4000"), ("1,250", "1250"), ("2 000", "2000")):
-        page.fill("#n", text)
-        page.press("#n", "Enter")
-        wait(page, f"onegrad.model().state.n === '{value}' && !onegrad.complaint")
-    page.fill("#noise", "0,3")
-    page.press("#noise", "Enter")
-    wait(page, "onegrad.model().state.noise === '0.3'")
-    page.fill("#n", "5e12")
-    page.wait_for_selector("#error-n:has-text('from 2 to 1,000,000,000')")
-    page.fill("#n", "4000")
-    wait(page, "!document.getElementById('error-n').textContent")
-    page.fill("#ridge", "0")
-    page.wait_for_selector("#error-ridge:has-text('from 0.00')")
-
-
-def test_a_slider_that_has_the_focus_follows_a_preset(page, url) -> None:
-    visit(page, url)
-    page.focus("#noise-slider")
+        enter("n", text, value)
+    enter("noise", "0,3", "0.3")
+    for formula, text in (
+        ("x^3 - 3*x", "= H₃"),
+        ("tanh(2*x)", "= 0.729 H₁ − 0.102 H₃ + 0.013 H₅ − 0.00133 H₇ + ..."),
+        ("H1 + H3/2", "= H₁ + 0.5 H₃"),
+    ):
+        enter("teacher", formula, formula)
+        wait(page, "onegrad.model().here && onegrad.idle")
+        assert page.inner_text("#expansion-teacher") == text
+    page.focus("#noise-slider")  # a slider that has the focus follows a preset
     page.evaluate("document.querySelector('#presets button').dispatchEvent(new Event('click'))")
     wait(page, "onegrad.model().state.noise === '1'")
     assert page.evaluate("document.activeElement.id") == "noise-slider"
     assert page.input_value("#noise-slider") == "1"
-
-
-@pytest.mark.parametrize(
-    ("formula", "text"),
-    [("x^3 - 3*x", "= H₃"), ("tanh(2*x)", "= 0.729 H₁ − 0.102 H₃ + 0.013 H₅ − 0.00133 H₇ + ...")],
-)
-def test_formulas_are_answered_with_their_hermite_degrees(page, url, formula, text) -> None:
-    visit(page, url)
-    page.fill("#teacher", formula)
-    page.press("#teacher", "Enter")
-    wait(page, "onegrad.model().here && !onegrad.complaint && onegrad.idle")
-    assert page.inner_text("#expansion-teacher") == text
-    page.fill("#teacher", "H1 + H3/2")
-    page.press("#teacher", "Enter")
-    wait(page, "onegrad.model().state.teacher === 'H1 + H3/2' && onegrad.idle")
-    assert page.inner_text("#expansion-teacher") == "= H₁ + 0.5 H₃"

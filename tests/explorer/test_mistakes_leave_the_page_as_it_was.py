@@ -4,13 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from browsing import finished, wait
 
-from exploring import hold_back, look_at, query_of, visit
+from exploring import SMALL, hold_back, look_at, query_of, visit
 
-BAD = (("n", "ten"), ("d", "0"), ("eta", "-1"), ("alpha", "nan"), ("teacher", "H1 +"),
-       ("alpha", ""), ("n", ""))  # fmt: skip
+BAD = (
+    ("n", "ten", "n must be a whole number"),
+    ("n", "5e12", "from 2 to 1,000,000,000"),
+    ("n", "", "n must be"),
+    ("d", "0", "d must be"),
+    ("ridge", "-3", "ridge must be"),
+    ("ridge", "0", "from 0.00"),
+    ("eta", "-1", "eta must be"),
+    ("alpha", "nan", "alpha must be"),
+    ("alpha", "", "alpha must be a number"),
+    ("teacher", "H1 + ", "a term is missing"),
+)
+LINKS = (
+    ("n=ten", "n must be a whole number"),
+    ("teacher=import+os", "teacher"),
+    ("alpha=0.1&eta=2", "given twice"),
+    ("nonsense=1", "no control nonsense"),
+    ("axis=q", "axis must be"),
+    ("n=10&phi=0.01", "it makes d"),
+)
 WORDS = ("#readings", "#caption-errors", "#caption-spectrum", "#caption-learned", "#derived")
 
 
@@ -25,11 +42,12 @@ def test_words_and_pictures_stay_while_a_field_is_wrong(page, url) -> None:
     page.wait_for_timeout(200)
     before = words(page)
     assert "test" in before[0]
-    for field, text in BAD:
+    for field, text, message in BAD:
         page.wait_for_timeout(300)  # the address follows a gesture a little later
         good, address = page.input_value(f"#{field}"), query_of(page)
         page.fill(f"#{field}", text)
-        page.wait_for_selector(f"#error-{field}:not(:empty)")
+        page.wait_for_selector(f"#error-{field}:has-text('{message}')")
+        assert page.get_attribute(f"#{field}", "aria-invalid") == "true"
         wait(page, "!onegrad.painting && !document.querySelector('.plot.stale')")
         assert words(page) == before, field
         body = page.inner_text("body")
@@ -39,6 +57,7 @@ def test_words_and_pictures_stay_while_a_field_is_wrong(page, url) -> None:
         assert query_of(page) == address  # a link to the page is a link to what it shows
         page.fill(f"#{field}", good)
         wait(page, f"!document.getElementById('error-{field}').textContent")
+        assert page.get_attribute(f"#{field}", "aria-invalid") == "false"
 
 
 def test_nothing_covers_the_complaint(page, url) -> None:
@@ -72,42 +91,18 @@ def test_nothing_covers_the_complaint(page, url) -> None:
     assert above["y"] < error["y"] < error["y"] + error["height"] <= field["y"] + 1
 
 
-@pytest.mark.parametrize(
-    ("query", "word"),
-    [
-        ("n=ten", "n must be a whole number"),
-        ("teacher=import+os", "teacher"),
-        ("alpha=0.1&eta=2", "given twice"),
-        ("nonsense=1", "no control nonsense"),
-        ("axis=q", "axis must be"),
-        ("n=10&phi=0.01", "it makes d"),
-    ],
-)
-def test_a_bad_link_opens_the_defaults_and_says_so(page, url, query, word) -> None:
-    visit(page, url, query)
-    notice = page.inner_text("#notice-text")
-    assert "could not be read" in notice and "default setting" in notice and word in notice
-    assert query_of(page)["n"] == "4000" and query_of(page)["alpha"] == "0.3"
-    assert page.input_value("#teacher") == "H1 + H2/sqrt(2)"
-    page.click("#notice-close")
-    assert page.is_hidden("#notice")
-
-
-def test_a_good_link_says_nothing(page, url) -> None:
-    visit(page, url)
-    assert page.is_hidden("#notice")
-
-
-def test_an_empty_field_is_a_mistake_and_a_link_without_a_value_is_not(page, url) -> None:
-    visit(page, url)
-    finished(page)
-    before = words(page)
-    page.fill("#alpha", "")
-    page.press("#alpha", "Tab")
-    page.wait_for_selector("#error-alpha:has-text('alpha must be a number')")
-    assert words(page) == before and query_of(page)["alpha"] == "0.3"
-    visit(page, url, "alpha=")
-    assert page.is_hidden("#notice") and query_of(page)["alpha"] == "0.3"
+def test_a_bad_link_opens_the_defaults_and_says_so(page, url) -> None:
+    for query, word in LINKS:
+        visit(page, url, query)
+        notice = page.inner_text("#notice-text")
+        assert "could not be read" in notice and "default setting" in notice and word in notice
+        assert query_of(page)["n"] == "4000" and query_of(page)["alpha"] == "0.3"
+        assert page.input_value("#teacher") == "H1 + H2/sqrt(2)"
+        page.click("#notice-close")
+        assert page.is_hidden("#notice")
+    for query in (SMALL, "alpha="):  # good links say nothing
+        visit(page, url, query)
+        assert page.is_hidden("#notice") and query_of(page)["alpha"] == "0.3"
 
 
 def test_an_activation_that_is_refused_leaves_nothing_behind(page, url) -> None:

@@ -15,7 +15,6 @@ from browsing import wait
 
 import onegrad as og
 from exploring import look_at
-from onegrad.cli import main
 from onegrad.explorer import api, export
 from onegrad.explorer.api import network_answer
 from onegrad.explorer.controls import PRESETS, read_problem
@@ -43,7 +42,8 @@ def file(values, tmp_path_factory) -> Path:
     return path
 
 
-def test_the_numbers_are_those_of_the_theory(values) -> None:
+@pytest.mark.full
+def test_the_numbers_are_those_of_the_theory(values, file) -> None:
     setting = values["settings"][0]
     own, other = setting["ridges"]
     assert (own["ridge"], other["ridge"]) == ("0.01", "0.1")
@@ -62,13 +62,15 @@ def test_the_numbers_are_those_of_the_theory(values) -> None:
     simulated = setting["simulation"]["points"]
     direct = og.simulate(PROBLEM, 2, alpha=[p["x"] for p in simulated]).test.mean
     assert [p["test"] for p in simulated] == pytest.approx(list(direct), rel=ROUNDING)
+    # the page itself, and its numbers packed
+    assert file.stat().st_size < 150_000 + len(json.dumps(values)) / 2
 
 
 def test_another_size_keeps_the_ratios() -> None:
     given = PRESETS[-1].query  # sizes as numbers, and rows of the step of their own
-    there, here = (
-        read_problem(resized_query(given, 100_000) | {"alpha": "0.3"}),
+    here, there = (
         read_problem(given),
+        read_problem(resized_query(given, 100_000) | {"alpha": "0.3"}),
     )
     assert (there.phi, there.psi) == pytest.approx((here.phi, here.psi))
     assert there.rows_of_step / there.n == here.rows_of_step / here.n
@@ -82,13 +84,6 @@ def test_modules_become_one_script() -> None:
     used = {name: script.index(f"$_{name}") for name in names}
     made = {name: script.index(f"const $_{name} = ") + len("const ") for name in names}
     assert used == made  # every module stands before those that use it
-
-
-def test_a_place_that_is_not_there_is_one_line(tmp_path, capsys) -> None:
-    for target in (tmp_path, tmp_path / "none" / "page.html"):
-        assert main(["explore", "--export", str(target)]) == 2
-        error = capsys.readouterr().err
-        assert "--export must be a file" in error and error.count("\n") == 1
 
 
 @pytest.fixture
@@ -178,8 +173,3 @@ def test_in_a_frame_it_shows_two_pictures_and_plays(browser, file) -> None:
     assert page.get_attribute("#play", "aria-pressed") == "false"
     assert not page.get_attribute("#whole-page", "href").endswith("embed")
     context.close()
-
-
-def test_the_file_is_light(file, values) -> None:
-    numbers = len(json.dumps(values))
-    assert file.stat().st_size < 150_000 + numbers / 2  # the page itself, and its numbers packed

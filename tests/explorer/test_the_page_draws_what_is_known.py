@@ -8,15 +8,15 @@ from browsing import finished, wait
 import onegrad as og
 from exploring import QUADRATURE, figure, look_at, query_of, series, visit
 
+PROBLEM = og.Problem(n=300, d=100, N=150, teacher="tanh", noise=0.1, ridge=0.05)  # as SMALL
+
 
 def test_every_view_is_drawn_with_what_theory_gives(page, url) -> None:
     visit(page, url)
     finished(page)
     look_at(page, "sizes")
     assert page.evaluate("onegrad.model().sizes.finished")
-    problem = og.Problem(
-        n=300, d=100, N=150, activation="tanh", teacher="tanh", noise=0.1, ridge=0.05, alpha=0.3
-    )
+    problem = PROBLEM.replace(alpha=0.3)
     test = series(page, "errors", "test")
     assert len(test["x"]) == 35
     at = test["x"].index(0.3)
@@ -62,41 +62,55 @@ def test_a_slider_moves_the_picture(page, url) -> None:
     assert min(noisier) > max(curve)  # noise 2 instead of 0.1
 
 
-def test_steps_off_the_curve_are_computed_too(page, url) -> None:
+def test_steps_off_the_curve_are_computed_and_a_click_sets_one(page, url) -> None:
     visit(page, url)
     for field, value in (("eta", "0"), ("alpha", "0.7")):
         page.fill(f"#{field}", value)
         page.press(f"#{field}", "Enter")
         wait(page, f"onegrad.model().state.{field} === '{value}' && onegrad.model().here")
-        problem = og.Problem(
-            n=300, d=100, N=150, activation="tanh", teacher="tanh", noise=0.1, ridge=0.05,
-            **{field: float(value)},
-        )  # fmt: skip
-        expected = og.predict(problem).test
+        expected = og.predict(PROBLEM.replace(**{field: float(value)})).test
         assert page.evaluate("onegrad.model().here.test") == pytest.approx(expected, rel=QUADRATURE)
-
-
-def test_a_click_on_the_curve_sets_the_step(page, url) -> None:
-    visit(page, url)
-    finished(page)
+    finished(page)  # a click on the curve sets the step, too
     box = page.locator("#plot-errors .chart").bounding_box()
     inside = box["width"] - 52 - 14  # the margins
     page.mouse.click(box["x"] + 52 + 0.8 * inside, box["y"] + 0.5 * box["height"])
     wait(page, "Math.abs(onegrad.model().alpha - 0.43) < 0.02")
 
 
-def test_simulation_drops_markers_and_can_be_cancelled(page, url) -> None:
+def test_simulation_drops_markers_with_bars_and_can_be_cancelled(page, url) -> None:
     visit(page, url)
+    page.fill("#seeds", "1")
+    page.click("#simulate")
+    page.wait_for_selector("#simulation-status:has-text('Simulated in')", timeout=60_000)
+    finished(page)
+    for view in ("errors", "learned"):
+        found = series(page, view, "simulated")
+        assert len(found["x"]) > 5 and set(found["bars"]) == {None}
+        assert page.locator(f"#plot-{view} .errorbar").count() == 0
+        assert "NaN" not in page.inner_text(f"#view-{view}")
+    marker = page.locator("#plot-errors .trace .point").first.bounding_box()
+    page.mouse.move(marker["x"] + marker["width"] / 2, marker["y"] + marker["height"] / 2)
+    said = page.locator("#plot-errors .bubble").inner_text()
+    assert "simulated" in said and "±" not in said
+    with page.expect_download() as download:
+        page.click("#view-errors .menu > summary")
+        page.click("#view-errors .menu button:has-text('CSV')")
+    text = download.value.path().read_text()
+    assert "test, simulated" in text and "NaN" not in text and "undefined" not in text
+    page.keyboard.press("Escape")
+
     page.fill("#seeds", "2")
     page.click("#simulate")
+    wait(
+        page, "Math.max(...onegrad.figure('errors').data.flatMap(t => t.error_y?.array ?? [])) > 0"
+    )
     page.wait_for_selector("#simulation-status:has-text('Simulated in')", timeout=60_000)
     for view in ("errors", "learned"):
         found = series(page, view, "simulated")
         assert len(found["x"]) > 5 and max(found["bars"]) > 0
     assert any("networks" in s["name"] for s in figure(page, "spectrum"))
     shown = series(page, "errors", "simulated")
-    problem = og.Problem(n=300, d=100, N=150, teacher="tanh", noise=0.1, ridge=0.05)
-    direct = og.simulate(problem, 2, alpha=shown["x"]).test
+    direct = og.simulate(PROBLEM, 2, alpha=shown["x"]).test
     assert shown["y"] == pytest.approx(direct.mean, rel=1e-9)
     assert shown["bars"] == pytest.approx(2 * direct.se, rel=1e-9)
 
@@ -119,25 +133,3 @@ def test_simulation_drops_markers_and_can_be_cancelled(page, url) -> None:
     page.wait_for_selector("#simulation-status:has-text('Cancelled')")
     assert page.is_enabled("#simulate") and page.is_hidden("#cancel")
     assert len(series(page, "errors", "simulated")["x"]) > 5  # what was found stays
-
-
-def test_one_network_has_no_bars(page, url) -> None:
-    visit(page, url)
-    page.fill("#seeds", "1")
-    page.click("#simulate")
-    page.wait_for_selector("#simulation-status:has-text('Simulated in')", timeout=60_000)
-    finished(page)
-    for view in ("errors", "learned"):
-        found = series(page, view, "simulated")
-        assert len(found["x"]) > 5 and set(found["bars"]) == {None}
-        assert page.locator(f"#plot-{view} .errorbar").count() == 0
-        assert "NaN" not in page.inner_text(f"#view-{view}")
-    marker = page.locator("#plot-errors .trace .point").first.bounding_box()
-    page.mouse.move(marker["x"] + marker["width"] / 2, marker["y"] + marker["height"] / 2)
-    said = page.locator("#plot-errors .bubble").inner_text()
-    assert "simulated" in said and "±" not in said
-    with page.expect_download() as download:
-        page.click("#view-errors .menu > summary")
-        page.click("#view-errors .menu button:has-text('CSV')")
-    text = download.value.path().read_text()
-    assert "test, simulated" in text and "NaN" not in text and "undefined" not in text

@@ -13,8 +13,25 @@ from browsing import finished, wait
 from exploring import QUADRATURE, query_of, series, visit
 
 
-def test_the_state_lives_in_the_url(page, url) -> None:
+def test_the_state_lives_in_the_url_and_a_drag_is_one_entry(page, url) -> None:
     visit(page, url)
+    start = page.evaluate("history.length")
+    page.evaluate(
+        """async () => {
+          const slider = document.getElementById("alpha-slider");
+          for (const value of [0.31, 0.33, 0.35, 0.4]) {
+            slider.value = value;
+            slider.dispatchEvent(new Event("input", { bubbles: true }));
+            await new Promise((wake) => setTimeout(wake, 30));
+          }
+          slider.dispatchEvent(new Event("change", { bubbles: true }));
+        }"""
+    )
+    wait(page, "location.search.includes('alpha=0.4')")
+    assert page.evaluate("history.length") == start + 1
+    page.go_back()
+    wait(page, "onegrad.model().alpha === 0.3")
+
     page.click("#presets button:has-text('Setting 1')")
     wait(page, "onegrad.model().state.noise === '1'")
     page.fill("#teacher", "H1 + H3/6")
@@ -35,26 +52,6 @@ def test_the_state_lives_in_the_url(page, url) -> None:
     assert page.input_value("#teacher") == "H1 + H3/6"
     assert page.input_value("#noise") == "1"
     assert page.evaluate("onegrad.model().state.phi") == "0.5"
-
-
-def test_a_drag_is_one_entry_of_the_history(page, url) -> None:
-    visit(page, url)
-    start = page.evaluate("history.length")
-    page.evaluate(
-        """async () => {
-          const slider = document.getElementById("alpha-slider");
-          for (const value of [0.31, 0.33, 0.35, 0.4]) {
-            slider.value = value;
-            slider.dispatchEvent(new Event("input", { bubbles: true }));
-            await new Promise((wake) => setTimeout(wake, 30));
-          }
-          slider.dispatchEvent(new Event("change", { bubbles: true }));
-        }"""
-    )
-    wait(page, "location.search.includes('alpha=0.4')")
-    assert page.evaluate("history.length") == start + 1
-    page.go_back()
-    wait(page, "onegrad.model().alpha === 0.3")
 
 
 def test_views_can_be_saved(page, url, tmp_path) -> None:
