@@ -23,13 +23,9 @@ from sweeping import rehearsal_toml
 def interrupt(folder: Path, *command: str, until: str, then: float = 0.0) -> tuple[int, str]:
     """Send Ctrl-C to a command and its group once it has opened a file of such a name."""
     process = subprocess.Popen(
-        [*ONEGRAD, *command],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+        [*ONEGRAD, *command], cwd=folder, text=True, start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
     with contextlib.suppress(OSError):  # it ended in the middle
         while until not in Path(f"/proc/{process.pid}/maps").read_text():
             time.sleep(0.002)

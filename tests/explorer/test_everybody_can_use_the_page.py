@@ -9,9 +9,9 @@ from browsing import finished, wait
 from exploring import look_at, series, visit
 
 
-def test_a_phone_shows_everything_without_scrolling_sideways(browser, url) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark")
-    page = context.new_page()
+def test_a_phone_shows_everything_without_scrolling_sideways(page, url) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark")
     visit(page, url)
     finished(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -20,7 +20,6 @@ def test_a_phone_shows_everything_without_scrolling_sideways(browser, url) -> No
     assert page.locator("#alpha-slider").is_visible()  # the step stays in sight
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert sum(map(int, re.findall(r"\d+", background)[:3])) < 120
-    context.close()
 
 
 def test_every_control_can_be_reached_by_keyboard(page, url) -> None:

@@ -118,15 +118,10 @@ def test_play_moves_the_step_until_somebody_touches_it(page, url) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_the_card_that_a_step_speaks_of_is_in_sight(browser, url, size) -> None:
+def test_the_card_that_a_step_speaks_of_is_in_sight(page, url, size) -> None:
     """Its whole plot lies between the bar of the step and the words of the tour."""
-    context = browser.new_context(
-        viewport=dict(zip(("width", "height"), size, strict=True)),
-        has_touch=size[0] < 500,
-        is_mobile=size[0] < 500,
-        reduced_motion="reduce",
-    )
-    page = context.new_page()
+    page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+    page.emulate_media(reduced_motion="reduce")
     visit(page, url, "tour=1")
     for i in range(len(TITLES)):
         wait(page, f"location.search.includes('tour={i + 1}') && {SETTLED}")
@@ -141,7 +136,6 @@ def test_the_card_that_a_step_speaks_of_is_in_sight(browser, url, size) -> None:
         assert page.is_hidden("#presets")
         if i < len(TITLES) - 1:
             page.click("#tour-next")
-    context.close()
 
 
 def test_the_step_of_the_tour_is_in_the_address(page, url) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -13,24 +14,27 @@ from onegrad.explorer.simulation_jobs import Job
 from onegrad.explorer.workers import AnswerCache, Workers
 
 
-@pytest.mark.full
-def test_a_killed_worker_is_replaced() -> None:
-    async def scene() -> tuple[int, int, int]:
-        first = int(await workers.compute(os.getpid))
-        os.kill(first, signal.SIGKILL)
-        answers = await asyncio.gather(workers.compute(abs, -3), workers.compute(abs, -4))
-        return first, *map(int, answers)  # type: ignore[return-value]
-
+@pytest.fixture
+def workers() -> Iterator[Workers]:
     workers = Workers(1)
-    try:
-        first, three, four = asyncio.run(scene())
-    finally:
-        workers.stop()
-    assert first != os.getpid()
-    assert (three, four) == (3, 4)
+    yield workers
+    workers.stop()
 
 
-def test_an_answer_is_computed_once() -> None:
+@pytest.mark.full
+def test_a_killed_worker_is_replaced(workers) -> None:
+    async def scene() -> tuple[bytes, bytes, list[bytes]]:
+        value = await workers.compute(dict, [("a", 0.5)])
+        first = await workers.compute(os.getpid)
+        os.kill(int(first), signal.SIGKILL)
+        return value, first, await asyncio.gather(*(workers.compute(abs, -i) for i in (3, 4)))
+
+    value, first, after = asyncio.run(scene())
+    assert int(first) != os.getpid()
+    assert value == b'{"a":0.5}' and after == [b"3", b"4"]
+
+
+def test_an_answer_is_computed_once_and_becomes_json_once(workers, monkeypatch) -> None:
     calls = []
 
     def count(value: int) -> int:
@@ -38,19 +42,20 @@ def test_an_answer_is_computed_once() -> None:
         return 2 * value
 
     async def scene() -> list[bytes]:
-        return [await workers.compute_here(count, v) for v in (1, 2, 1, 1, 2)]
+        first = [await workers.compute_here(count, v) for v in (1, 2)]
+        monkeypatch.setattr("json.dumps", None)  # no more JSON is made
+        return [*first, *[await workers.compute_here(count, v) for v in (1, 1, 2)]]
 
-    workers = Workers(1)
     assert asyncio.run(scene()) == [b"2", b"4", b"2", b"2", b"4"]
     assert calls == [1, 2]
 
 
-def test_a_failure_is_not_remembered() -> None:
+def test_a_failure_is_not_remembered(workers) -> None:
     attempts = []
 
     def fail_once() -> str:
-        attempts.append(time.monotonic())
-        if len(attempts) == 1:
+        attempts.append(len(attempts))
+        if attempts == [0]:
             raise ValueError("not yet")
         return "done"
 
@@ -59,50 +64,25 @@ def test_a_failure_is_not_remembered() -> None:
             await workers.compute_here(fail_once)
         return await workers.compute_here(fail_once)
 
-    workers = Workers(1)
     assert asyncio.run(scene()) == b'"done"'
 
 
 def test_what_is_remembered_is_bounded_by_bytes() -> None:
     """However large the answers are; the last one asked for is the last to go."""
-    computed = []
-
-    def large(number: int) -> str:
-        computed.append(number)
-        return "x" * 40_000
-
-    async def scene() -> None:
-        for number in (*range(30), 29, 0):
-            assert len(await workers.compute_here(large, number)) == 40_002
-            assert workers.cache.bytes <= 10**6
-
-    workers = Workers(1)
-    workers.cache = AnswerCache(10**6)
-    asyncio.run(scene())
-    assert computed == [*range(30), 0]
-
-
-def test_an_answer_larger_than_the_cache_is_still_given() -> None:
-    cache = AnswerCache(100)
-    cache.keep("a", bytes(1000))
-    assert cache.get("a") == bytes(1000)
-    cache.keep("b", b"1")
-    assert cache.get("a") is None and cache.get("b") == b"1"
-
-
-@pytest.mark.full
-def test_a_value_becomes_json_once_where_it_is_computed(monkeypatch) -> None:
-    async def scene() -> tuple[bytes, bytes]:
-        first = await workers.compute(dict, [("a", 0.5)])
-        monkeypatch.setattr("json.dumps", None)  # no more JSON is made
-        return first, await workers.compute(dict, [("a", 0.5)])
-
-    workers = Workers(1)
-    try:
-        first, second = asyncio.run(scene())
-    finally:
-        workers.stop()
-    assert first is second and first == b'{"a":0.5}'
+    cache = AnswerCache(10**6)
+    for number in range(30):
+        cache.keep(str(number), bytes(40_000))
+        assert cache.bytes <= 10**6
+    assert cache.get("29") is not None and cache.get("0") is None
+    assert cache.get("10") is not None  # is now the newest
+    for number in range(30, 50):
+        cache.keep(str(number), bytes(40_000))
+    assert cache.get("10") is not None and cache.get("11") is None
+    small = AnswerCache(100)  # an answer larger than the cache is still given
+    small.keep("a", bytes(1000))
+    assert small.get("a") == bytes(1000)
+    small.keep("b", b"1")
+    assert small.get("a") is None and small.get("b") == b"1"
 
 
 def test_a_simulation_keeps_its_newest_answers_only() -> None:

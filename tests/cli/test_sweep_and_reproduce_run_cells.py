@@ -1,16 +1,13 @@
-"""`onegrad sweep run / status / export` on a small grid."""
+"""onegrad sweep and reproduce: cells, tables, figures and a report; nothing is computed twice."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
-import pandas
 import pytest
 
 import onegrad
 from onegrad.cli import main
-from programs import json_of
+from onegrad.studies import gallery
+from programs import complaint, json_of
 
+FIGURE = "cui-maximal-step"  # the cheapest
 SPEC = """
 [problem]
 n = 60
@@ -33,7 +30,7 @@ problem.eta = 0
 
 
 @pytest.fixture
-def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def spec(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")  # in this process
     path = tmp_path / "small.toml"
@@ -41,14 +38,15 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_run_status_export(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.compat
+def test_run_status_export(spec, capsys):
+    import pandas
+
     said = json_of(capsys, "sweep", "run", str(spec))
     assert (said["cells"], said["computed"], said["failed"]) == (3, 3, 0)
     grids = json_of(capsys, "sweep", "status", str(spec))["grids"]
-    assert [(g["grid"], g["cells"], g["done"]) for g in grids] == [
-        ("errors", 2, 2),
-        ("theory", 1, 1),
-    ]
+    counts = [(g["grid"], g["cells"], g["done"]) for g in grids]
+    assert counts == [("errors", 2, 2), ("theory", 1, 1)]
     for form, read in (("csv", pandas.read_csv), ("parquet", pandas.read_parquet)):
         assert main(["sweep", "export", str(spec), "--format", form]) == 0
         table = read(spec.parent / "out" / "small" / f"table.{form}")
@@ -63,9 +61,7 @@ def test_run_status_export(spec: Path, capsys: pytest.CaptureFixture[str]) -> No
         assert set(table.version) == {onegrad.__version__}
 
 
-def test_a_failing_cell_is_reported_and_the_rest_is_kept(
-    spec: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failing_cell_is_reported_and_the_rest_is_kept(spec, capsys):
     grid = '\n[[grid]]\nmeasure = "rehearsal"\noptions.wait = -1.0\n'  # time.sleep refuses
     spec.write_text(SPEC + grid)
     assert main(["sweep", "run", str(spec)]) == 1
@@ -76,8 +72,37 @@ def test_a_failing_cell_is_reported_and_the_rest_is_kept(
     assert "rehearsal: 0 of 1 cells done, 1 failed" in capsys.readouterr().out
 
 
-def test_nothing_there_yet(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_there_yet(spec, capsys):
     assert main(["sweep", "status", str(spec)]) == 1
     assert "there is no store" in capsys.readouterr().err
-    assert main(["sweep", "run", str(spec), "--shard", "3/2"]) == 2
-    assert "--shard must be i/k with 1 <= i <= k" in capsys.readouterr().err
+    assert "--shard must be i/k with 1 <= i <= k" in complaint(
+        capsys, "sweep", "run", str(spec), "--shard", "3/2"
+    )
+
+
+@pytest.mark.full
+def test_one_figure(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")  # in this process
+    command = ["reproduce", FIGURE, "--quick", "--out", "there"]
+    said = json_of(capsys, *command)
+    assert said["figures"] == [FIGURE] and said["passed"] and said["points"] > 10
+    assert said["computed"] == said["cells"] > 0 and said["failed"] == said["missing"] == 0
+    made = {p.name for p in (tmp_path / "there" / "figures").iterdir()}
+    assert made == {f"{FIGURE}{end}" for end in (".svg", ".png", ".csv", ".checks.csv", ".json")}
+    assert (tmp_path / "there" / "report.html").stat().st_size > 20_000
+
+    assert main(command) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith("report: ") and out[1].startswith("verification: ")
+    assert main([*command, "--cells-only"]) == 0
+    assert f"0 computed, 0 failed of {said['cells']} cells" in capsys.readouterr().out
+
+
+def test_the_figures_are_listed(capsys):
+    titles = json_of(capsys, "reproduce", "--list")["figures"]
+    assert list(titles) == list(gallery.select(gallery.groups())) and all(titles.values())
+    assert main(["reproduce", "--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines if line.startswith(" ")] == list(titles)
+    assert [line[:-1] for line in lines if line.endswith(":")] == gallery.groups()
