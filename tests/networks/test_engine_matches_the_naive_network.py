@@ -6,8 +6,8 @@ import pytest
 import naive
 import onegrad as og
 from onegrad.networks import simulate
-from onegrad.networks.input_rows import RowSet
 from onegrad.networks.one_network import network_of
+from onegrad.networks.sampling import RowSet
 from onegrad.networks.streams import Purpose
 
 ETAS, RIDGES, N_TEST = (0.7, 2.0), (0.01, 0.5), 37

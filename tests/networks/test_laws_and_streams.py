@@ -5,9 +5,8 @@ import pytest
 
 import onegrad as og
 from onegrad.arrays import get_ops
-from onegrad.networks.input_rows import RowSet
 from onegrad.networks.one_network import network_of
-from onegrad.networks.sampling import Sampler
+from onegrad.networks.sampling import RowSet, Sampler
 from onegrad.networks.streams import Purpose
 
 D = 6

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.networks.input_rows import RowSet
 from onegrad.networks.one_network import network_of
+from onegrad.networks.sampling import RowSet
 from onegrad.networks.streams import Purpose
 
 SMALL = {"n": 90, "d": 20, "N": 30, "activation": "relu", "teacher": "H1 + H2/2", "noise": 0.1}

@@ -11,14 +11,12 @@ import naive
 from onegrad import Problem, simulate
 from onegrad.arrays import get_ops
 from onegrad.experiments.cell import Cell
-from onegrad.networks.input_rows import RowSet
 from onegrad.networks.network import Network
-from onegrad.networks.sampling import Sampler
+from onegrad.networks.sampling import RowSet, Sampler
 from onegrad.networks.streams import Purpose
 from onegrad.studies.measures import MEASURES
 from onegrad.studies.measures.giant_step import errors_on_data_set
 from onegrad.studies.measures.matrices import leading_vectors
-from onegrad.studies.measures.subspaces import overlap, spectral_subspace
 from onegrad.studies.measures.three_layers import draw_networks
 from onegrad.studies.measures.training import (
     BATCH_ROWS,
@@ -28,7 +26,9 @@ from onegrad.studies.measures.training import (
     SETTINGS,
     Start,
     adamw,
+    overlap,
     ridge_predictions,
+    spectral_subspace,
     stepped_weights,
 )
 from onegrad.studies.measures.unit_index import correlation, of_unit_index

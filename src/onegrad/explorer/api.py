@@ -24,8 +24,9 @@ from onegrad.explorer.controls import (
 )
 from onegrad.functions.function import hermite_text
 from onegrad.io.json_values import json_values
-from onegrad.networks.cost import first_step_bytes, first_step_flops
+from onegrad.networks.cost import replicate_flops
 from onegrad.networks.one_network import FirstStep
+from onegrad.networks.plan import peak_bytes
 from onegrad.problem import Problem
 from onegrad.theory import Theory
 from onegrad.theory.asymptotic.assumptions import require_linear_part, violated_assumptions
@@ -198,8 +199,10 @@ def errors_answer(problem: Problem, with_learned: bool = True) -> dict[str, Any]
 
 def network_answer(problem: Problem, seed: int = 0) -> dict[str, Any]:
     """Return the eigenvalues of F F^T/n that may differ from zero, and the first neurons."""
-    if first_step_flops(problem) > MAX_VIEW_FLOPS or first_step_bytes(problem) > MAX_VIEW_BYTES:
-        network = f"a network with n = {problem.n}, d = {problem.d}, N = {problem.N}"
+    n, d, N = problem.n, problem.d, problem.N
+    flops = replicate_flops(problem) + 8 * n * d * N  # X W^T and X G^T, which `FirstStep` keeps
+    if flops > MAX_VIEW_FLOPS or peak_bytes(problem, 1) + 8 * (3 * N + d) * n > MAX_VIEW_BYTES:
+        network = f"a network with n = {n}, d = {d}, N = {N}"
         return {"refused": f"{network} takes too long to follow the sliders; Simulate trains it"}
     began = time.perf_counter()
     first_step = _first_step(problem.replace(eta=0.0), seed)

@@ -14,7 +14,7 @@ from onegrad.explorer.api import problem_at
 from onegrad.explorer.controls import read_problem, read_whole
 from onegrad.io.json_values import json_values
 from onegrad.networks import spectrum
-from onegrad.networks.cost import replicate_flops, spectrum_flops
+from onegrad.networks.cost import replicate_flops
 from onegrad.networks.one_network import learned_part
 from onegrad.networks.plan import peak_bytes, usable_bytes
 from onegrad.networks.simulation import simulate
@@ -74,7 +74,8 @@ def estimate_seconds(run: SimulationRun, rate: float) -> float:
                 sizes = f"with d = {problem.d}, N = {problem.N} a simulation"
                 limit = f"needs {needed / 1e9:.2g} GB of memory, the page {max_bytes / 1e9:.2g} GB"
                 raise InvalidInput("n", problem.n, problem=f"{sizes} {limit} at most")
-            spectra = spectrum_flops(problem) if part == "step" else 0.0
+            n, N = problem.n, problem.N
+            spectra = 4.0 * n * N * min(n, N) if part == "step" else 0.0  # all singular values
             flops += run.seeds * (replicate_flops(problem, step_sizes) + spectra)
     seconds = 0.1 + flops / rate
     if seconds > MAX_SECONDS:

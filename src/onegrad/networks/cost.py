@@ -16,10 +16,8 @@ from onegrad.functions.function import Function
 from onegrad.networks.plan import (
     DEFAULT_OPTIONS,
     GradientGroup,
-    Plan,
     SimulateOptions,
     make_plan,
-    peak_bytes,
     repeat_plan,
 )
 from onegrad.networks.simulation import simulate
@@ -87,21 +85,6 @@ def replicate_flops(problem: Problem, step_sizes: int = 1) -> float:
     """
     w = count_work(GradientGroup(problem, tuple(range(1, step_sizes + 1)), (problem.ridge,)))
     return w.flops + 20 * w.activations + 20 * w.normals  # 20 operations each
-
-
-def spectrum_flops(problem: Problem) -> float:
-    """Return the operations of the singular values of one network's features."""
-    return 4.0 * problem.n * problem.N * min(problem.n, problem.N)
-
-
-def first_step_flops(problem: Problem) -> float:
-    """Return the operations of `FirstStep.of`, with the products X W^T and X G^T that it keeps."""
-    return replicate_flops(problem) + 8 * problem.n * problem.d * problem.N
-
-
-def first_step_bytes(problem: Problem) -> int:
-    """Return the peak memory of `FirstStep.of`, with the rows and products that it keeps."""
-    return peak_bytes(problem, 1) + 8 * (3 * problem.N + problem.d) * problem.n
 
 
 # -- seconds ---------------------------------------------------------------------------------
@@ -229,30 +212,19 @@ def cost(problem: Problem, seeds: int | Sequence[int] = 20, **arguments: Any) ->
     plans = [make_plan(problem, seeds, **arguments)]
     if plans[0].ops.exact is not plans[0].ops:
         plans.append(repeat_plan(plans[0]))  # in float64: how far the run is from it
-    costs = [_plan_cost(plan) for plan in plans]
-    return Cost(
-        sum(c.flops for c in costs),
-        sum(c.bytes for c in costs),
-        max(c.memory for c in costs),
-        sum(c.seconds for c in costs),
-    )
-
-
-def _plan_cost(plan: Plan) -> Cost:
-    """Return the cost of a plan by the rates that are measured here."""
-    ops, replicates = plan.ops, len(plan.seeds)
-    sigma = plan.points[0].sigma
-    rates = Rates.measured(ops, plan.policy, sigma, plan.options.draws_on_device)
     flops = bytes_made = seconds = 0.0
-    for g in plan.groups:
-        work = count_work(g, plan.options)
-        seconds_each = rates.seconds(work)
-        if ops.device == "cpu" and plan.policy.threads > 1 and g.workers == 1:
-            seconds_each = _on_all_threads(seconds_each, g, plan.policy)
-        flops += replicates * work.flops
-        bytes_made += replicates * work.bytes
-        seconds += replicates * seconds_each
-    return Cost(flops, bytes_made, max(g.peak_bytes for g in plan.groups), seconds)
+    for plan in plans:
+        policy, sigma, host = plan.policy, plan.points[0].sigma, plan.ops.device == "cpu"
+        rates = Rates.measured(plan.ops, policy, sigma, plan.options.draws_on_device)
+        for group in plan.groups:
+            work = count_work(group, plan.options)
+            seconds_each = rates.seconds(work)
+            if host and policy.threads > 1 and group.workers == 1:
+                seconds_each = _on_all_threads(seconds_each, group, policy)
+            flops += len(plan.seeds) * work.flops
+            bytes_made += len(plan.seeds) * work.bytes
+            seconds += len(plan.seeds) * seconds_each
+    return Cost(flops, bytes_made, max(g.peak_bytes for p in plans for g in p.groups), seconds)
 
 
 def _on_all_threads(seconds: float, g: GradientGroup, policy: ExecutionPolicy) -> float:

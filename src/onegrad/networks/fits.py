@@ -13,9 +13,8 @@ from dataclasses import replace
 from functools import partial
 
 from onegrad.arrays import Array, Ops, namespace, transpose
-from onegrad.networks.input_rows import ridge_rows
 from onegrad.networks.network import FeatureMap
-from onegrad.networks.sampling import SampleBlock, Sampler, sum_over_rows
+from onegrad.networks.sampling import SampleBlock, Sampler, ridge_rows, sum_over_rows
 from onegrad.parallel.threads import pool_size
 from onegrad.ridge import Fit, Moments, NormalEquations, solve_dual
 from onegrad.ridge.moments import add_rows, empty_moments

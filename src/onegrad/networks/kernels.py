@@ -11,51 +11,35 @@ r"""Kernel ridge baselines, in the units of N features: ridge means the same as 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from onegrad.arrays import Array, Floats, namespace, to_numpy
 from onegrad.functions.function import Function
-from onegrad.networks.input_rows import RowSet
 from onegrad.networks.network import Network
+from onegrad.networks.sampling import RowSet
 from onegrad.networks.streams import Purpose
 from onegrad.ridge import Fit, solve_dual
-
-Kernel = Callable[[Array, Array], Array]  # (B, m, d), (B, n, d) -> (B, m, n)
 
 SERIES_TERMS = 12  # of k; x . x'/d is small off the diagonal and about one on it
 
 
-def kernel(name: str, network: Network) -> Kernel:
-    """Return the kernel of this name, for a stack of networks."""
-    ops, p, d = network.sampler.ops, network.sampler.problem, network.sampler.problem.d
+def kernel(name: str, network: Network, X: Array, Y: Array) -> Array:
+    """Return the kernel of this name between rows X (B, m, d) and Y (B, n, d), as (B, m, n)."""
+    ops, p = network.sampler.ops, network.sampler.problem
+    products = ops.product(X, Y)
     if name == "ntk":
-        scaled = p.N * network.a * network.a
-
-        def tangent(X: Array, Y: Array) -> Array:
-            S = ops.product(X, network.W, p.sigma.derivative) * scaled[:, None, :]
-            T = ops.product(Y, network.W, p.sigma.derivative)
-            return (ops.product(X, Y) / d) * ops.product(S, T)
-
-        return tangent
+        S, T = (ops.product(rows, network.W, p.sigma.derivative) for rows in (X, Y))
+        return (products / p.d) * ops.product(S * (p.N * network.a * network.a)[:, None, :], T)
     if name == "rbf-kernel":
-
-        def rbf(X: Array, Y: Array) -> Array:
-            squares = (X * X).sum(-1)[..., None] + (Y * Y).sum(-1)[..., None, :]
-            return p.N * namespace(X).exp((ops.product(X, Y) - squares / 2) / d)
-
-        return rbf
-    terms = _dual_activation(p.sigma)
-
-    def inner(X: Array, Y: Array) -> Array:
-        t = ops.product(X, Y) / d
-        total = 0.0 * t
-        for term in reversed(terms):  # Horner
-            total = total * t + term
-        return p.N * total
-
-    return inner
+        squares = (X * X).sum(-1)[..., None] + (Y * Y).sum(-1)[..., None, :]
+        return p.N * namespace(X).exp((products - squares / 2) / p.d)
+    t = products / p.d
+    total = 0.0 * t
+    for term in reversed(_dual_activation(p.sigma)):  # Horner
+        total = total * t + term
+    return p.N * total
 
 
 def _dual_activation(sigma: Function) -> list[float]:
@@ -72,15 +56,14 @@ def kernel_fit(
     name: str, network: Network, ridges: Sequence[float], n_test: int, leave_one_out: bool
 ) -> tuple[Fit, Floats]:
     """Fit kernel ridge on the rows of the ridge fit; return it and its risk (B, R) on test rows."""
-    sampler, k = network.sampler, kernel(name, network)
+    sampler, cast = network.sampler, network.sampler.ops.exact.cast
     rows = sampler.all_ridge_rows()
-    cast = sampler.ops.exact.cast
-    K = cast(k(rows.X, rows.X))
+    K = cast(kernel(name, network, rows.X, rows.X))
     fit = solve_dual(K, cast(rows.y), ridges, sampler.problem.intercept, leave_one_out)
     del K
     total = np.zeros((sampler.stack_size, len(ridges)))
     for block in sampler.blocks(RowSet(Purpose.TEST, n_test)):
-        f = cast(k(block.X, rows.X)) @ fit.coef
+        f = cast(kernel(name, network, block.X, rows.X)) @ fit.coef
         r = block.clean[..., None] - f - fit.intercept[:, None]
         total += to_numpy((r * r).sum(-2))
     return fit, total / n_test

@@ -14,8 +14,7 @@ import numpy as np
 
 from onegrad.arrays import Array, Ops, namespace, transpose
 from onegrad.functions.function import Function
-from onegrad.networks.input_rows import step_rows
-from onegrad.networks.sampling import SampleBlock, Sampler, sum_over_rows
+from onegrad.networks.sampling import SampleBlock, Sampler, step_rows, sum_over_rows
 from onegrad.networks.streams import GAUSSIAN, RANDOM_SIGNS, Purpose, Streams
 from onegrad.problem import PRECONDITIONER_SHIFT, Problem
 
@@ -51,16 +50,12 @@ class Gradient:
 
     G: Array  # (B, N, d)
     beta: Array  # (B, d)
-    own_labels: Array | None = None  # (B, d) where the residual is not the labels
-
-    @property
-    def beta_labels(self) -> Array:
-        """X^T y/n, (B, d)."""
-        return self.beta if self.own_labels is None else self.own_labels
+    beta_labels: Array  # (B, d); the same array as beta where the labels are the residual
 
     def arrays(self) -> list[Array]:
         """Return the sums over rows of which it consists."""
-        return [x for x in (self.G, self.beta, self.own_labels) if x is not None]
+        own_labels = [] if self.beta_labels is self.beta else [self.beta_labels]
+        return [self.G, self.beta, *own_labels]
 
 
 @dataclass(frozen=True)
@@ -99,7 +94,8 @@ class Network:
         unit = 2.0 ** round(math.log2(n))  # r/n in units of order one: half precision
 
         def zeros() -> Gradient:
-            return Gradient(ops.zeros(B, N, d), *(ops.zeros(B, d) for _ in range(1 + full)))
+            beta = ops.zeros(B, d)
+            return Gradient(ops.zeros(B, N, d), beta, ops.zeros(B, d) if full else beta)
 
         def add(g: Gradient, block: SampleBlock) -> None:
             r = block.y

@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from onegrad.arrays import Floats, get_ops, standard_error
+from onegrad.arrays import Floats, Ops, get_ops, standard_error
 from onegrad.exceptions import InvalidInput
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.io.progress import as_progress
 from onegrad.networks.equivalents import distance_to_spiked
 from onegrad.networks.fits import fits
-from onegrad.networks.input_rows import RowSet
 from onegrad.networks.network import Network, layer_features
 from onegrad.networks.plan import seed_tuple
-from onegrad.networks.sampling import Sampler
+from onegrad.networks.sampling import RowSet, Sampler
 from onegrad.networks.streams import Purpose
 from onegrad.pictures.result_tables import dataframe, html_table, network_count
 from onegrad.pictures.spectrum_plots import draw_measured_spectrum
@@ -31,9 +30,9 @@ MAX_PROJECTED_DEGREE = 12
 INDEX_BINS = 24  # of equal probability
 
 
-def network_of(problem: Problem, seed: int) -> Network:
-    """Return the untrained network of one seed, on the CPU in float64."""
-    return Network.of(Sampler.of(problem, (seed,), get_ops()))
+def network_of(problem: Problem, seed: int, ops: Ops | None = None) -> Network:
+    """Return the untrained network of one seed; on the CPU in float64 unless `ops` are others."""
+    return Network.of(Sampler.of(problem, (seed,), ops or get_ops()))
 
 
 # -- spectra of several seeds ----------------------------------------------------------------
@@ -182,19 +181,17 @@ def _spectra_of_seed(problem: Problem, seed: int, distances: bool) -> dict[str, 
     alignments = np.full((TOP_VECTORS, ALIGNED_DEGREES), np.nan)
     alignments[:top] = (U[:, :top].T @ (H / np.linalg.norm(H, axis=0))) ** 2  # squared cosines
     defined = problem.steps == 1 and (problem.alpha is None or problem.alpha < 0.5)
-
-    def distance(printed: bool) -> float:
-        if not (distances and defined):
-            return np.nan
-        return distance_to_spiked(network, rows, eta, printed)
-
+    corrected, printed = (
+        distance_to_spiked(network, rows, eta, k) if distances and defined else np.nan
+        for k in (False, True)
+    )
     return {
         "F": s,
         "F_0": scipy.linalg.svdvals(F_0),
         "W": scipy.linalg.svdvals(W[0]),
         "alignments": alignments,
-        "distance": distance(printed=False),
-        "distance_printed": distance(printed=True),
+        "distance": corrected,
+        "distance_printed": printed,
     }
 
 

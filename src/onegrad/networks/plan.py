@@ -15,7 +15,7 @@ import numpy as np
 from onegrad.arrays import ExecutionPolicy, Floats, Ops, get_ops
 from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.networks.fits import STACKED_ROWS, TILE_NEURONS
-from onegrad.networks.input_rows import RowSet, rows_before
+from onegrad.networks.sampling import RowSet, rows_before
 from onegrad.networks.streams import DEVICE_LAWS, Purpose
 from onegrad.parallel.cores import thread_count
 from onegrad.problem import FIELDS, Problem

@@ -22,16 +22,13 @@ from onegrad.exceptions import NotConverged
 from onegrad.functions import IDENTITY
 from onegrad.networks.equivalents import gaussian_equivalent, spiked
 from onegrad.networks.fits import TILE_NEURONS, fits
-from onegrad.networks.input_rows import RowSet
 from onegrad.networks.kernels import kernel_fit
 from onegrad.networks.network import FeatureMap, Network, input_features
 from onegrad.networks.plan import KERNEL_MODELS, GradientGroup, Plan
-from onegrad.networks.sampling import SampleBlock, Sampler, Tick, sum_over_rows
+from onegrad.networks.sampling import RowSet, SampleBlock, Sampler, Tick, sum_over_rows
 from onegrad.networks.streams import Purpose
 from onegrad.parallel.threads import WorkCancelled, thread_map, thread_pool
 from onegrad.ridge import Fit
-
-LESS_MEMORY = "lower n, N or batch, list fewer etas, or use dtype float32"
 
 
 def run_plan(plan: Plan, progress: Callable[[int, int], None] | None = None) -> dict[str, Floats]:
@@ -42,7 +39,7 @@ def run_plan(plan: Plan, progress: Callable[[int, int], None] | None = None) -> 
     """
     counter = ProgressCounter(sum(block_count(plan, g) for g in plan.groups), progress)
     values: dict[str, Floats] = {}
-    with one_line_memory_errors(LESS_MEMORY):
+    with one_line_memory_errors("lower n, N or batch, list fewer etas, or use dtype float32"):
         for g in plan.groups:
             starts = range(0, len(plan.seeds), g.stack_size)
             stacks = [plan.seeds[i : i + g.stack_size] for i in starts]

@@ -116,10 +116,6 @@ def fill_entries(rng: np.random.Generator, law: Law, out: Floats) -> None:
     ENTRY_LAWS[law.name](rng, law, out)
 
 
-def _fill_gaussian(rng: np.random.Generator, _: Law, out: Floats) -> None:
-    rng.standard_normal(out=out)
-
-
 def _fill_rademacher(rng: np.random.Generator, _: Law, out: Floats) -> None:
     out[...] = rng.integers(0, 2, out.shape, dtype=np.int8)
     out *= 2.0
@@ -138,15 +134,11 @@ def _fill_student_t(rng: np.random.Generator, law: Law, out: Floats) -> None:
     out *= math.sqrt(1 - 2 / law.parameter)
 
 
-def _fill_unit(rng: np.random.Generator, _: Law, out: Floats) -> None:
-    rng.random(out=out)
-
-
-# laws of independent entries; the others are made of Gaussian ones in input_rows.py
-ENTRY_LAWS: dict[str, Callable[[np.random.Generator, Law, Floats], None]] = {
-    "gaussian": _fill_gaussian,
+# laws of independent entries; the others are made of Gaussian ones in sampling.py
+ENTRY_LAWS: dict[str, Callable[[np.random.Generator, Law, Floats], object]] = {
+    "gaussian": lambda rng, _, out: rng.standard_normal(out=out),
     "rademacher": _fill_rademacher,
     "uniform": _fill_uniform,
     "student-t": _fill_student_t,
-    "unit": _fill_unit,
+    "unit": lambda rng, _, out: rng.random(out=out),
 }

@@ -9,7 +9,6 @@ from onegrad.studies.measures import (
     many_steps,
     matrices,
     standard,
-    subspaces,
     three_layers,
     training,
     unit_index,
@@ -43,7 +42,7 @@ MEASURES = {
     "training-methods": Measure(
         training.methods, options=("data", "biases", "adam_steps", "n_test")
     ),
-    "rounds": Measure(subspaces.rounds, options=("rounds", "width", "n_test")),
+    "rounds": Measure(training.rounds, options=("rounds", "width", "n_test")),
     "unit-index": Measure(
         unit_index.unit_index_errors,
         options=("model", "n_test"),

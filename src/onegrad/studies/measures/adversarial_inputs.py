@@ -20,9 +20,9 @@ from onegrad.exceptions import AssumptionWarning
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import CellValues, option_of, per_seed
 from onegrad.networks.fits import fits
-from onegrad.networks.input_rows import RowSet
-from onegrad.networks.network import Network, layer_features
-from onegrad.networks.sampling import SampleBlock, Sampler
+from onegrad.networks.network import layer_features
+from onegrad.networks.one_network import network_of
+from onegrad.networks.sampling import RowSet, SampleBlock, Sampler
 from onegrad.networks.streams import Purpose
 from onegrad.problem import Problem
 from onegrad.theory import learned_coefficients, predict
@@ -42,8 +42,8 @@ def adversarial(cell: Cell, device: str, seed: int) -> CellValues:
     the gradient of the error, (..., lengths); readout : |a|^2.
     """
     rows = RowSet(Purpose.TEST, option_of(cell, "n_test", DEFAULT_MOVED_ROWS))
-    sampler = Sampler.of(cell.problem, (seed,), get_ops(device, cell.dtype))
-    network = Network.of(sampler)
+    network = network_of(cell.problem, seed, get_ops(device, cell.dtype))
+    sampler = network.sampler
     means, readouts = [], []
     for eta in cell.etas:
         W = network.trained_weights(eta)

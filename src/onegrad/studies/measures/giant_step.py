@@ -16,9 +16,8 @@ from onegrad.arrays import Ops, get_ops
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import CellValues, option_of, per_seed
 from onegrad.networks.fits import fits
-from onegrad.networks.input_rows import RowSet
 from onegrad.networks.network import Network
-from onegrad.networks.sampling import LinearFit, Sampler, linear_fit
+from onegrad.networks.sampling import LinearFit, RowSet, Sampler, linear_fit
 from onegrad.networks.streams import Purpose
 from onegrad.problem import Problem
 

@@ -9,9 +9,7 @@ from onegrad.arrays import Floats, get_ops, to_numpy
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import CellValues, per_seed
 from onegrad.networks.equivalents import distance_to_spiked, operator_norm, spike_norms
-from onegrad.networks.network import Network
 from onegrad.networks.one_network import network_of
-from onegrad.networks.sampling import Sampler
 
 SPIKES = 4  # of F_l whose norms are returned
 SINGULAR_VALUES = 12  # of the weights that are returned
@@ -24,9 +22,9 @@ def gradient(cell: Cell, device: str, seed: int) -> CellValues:
     cosine : of X^T residual with beta_star; top : squared cosine of the gradient's first right
     singular vector with beta_star; second : second singular value over the first.
     """
-    sampler = Sampler.of(cell.problem, (seed,), get_ops(device, cell.dtype))
-    first = Network.of(sampler).first
-    beta, star = to_numpy(first.beta[0]), to_numpy(sampler.beta_star[0, :, 0])
+    network = network_of(cell.problem, seed, get_ops(device, cell.dtype))
+    first, star = network.first, to_numpy(network.sampler.beta_star[0, :, 0])
+    beta = to_numpy(first.beta[0])
     _, s, Vt = np.linalg.svd(to_numpy(first.G[0]), full_matrices=False)
     cosine = beta @ star / np.linalg.norm(beta)
     return {"cosine": cosine, "top": (Vt[0] @ star) ** 2, "second": s[1] / s[0]}

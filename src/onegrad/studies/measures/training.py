@@ -249,3 +249,47 @@ def preactivations(theta: list[Array], X: Array) -> Array:
 def output(sigma: Function, theta: list[Array], X: Array) -> Array:
     """Return the networks' outputs (C, rows) at X (rows, d)."""
     return (sigma(preactivations(theta, X)) @ theta[1])[..., 0] + theta[2]
+
+
+# -- the teacher's subspace, as rounds of AlternatingRegressor find it ---------------------
+
+
+@per_seed
+def rounds(cell: Cell, _device: str, seed: int) -> CellValues:
+    """Return what AlternatingRegressor has learned after at most some rounds, one per seed.
+
+    overlap : mean squared cosine of the metric's leading subspace with the teacher's; spectral :
+    that of one look at the moments of the same rows; risk : test error without noise over the
+    labels' variance.
+    """
+    from onegrad.estimators import AlternatingRegressor  # scikit-learn, which no other cell needs
+
+    p, n_test = cell.problem, option_of(cell, "n_test", 20_000)
+    width, max_rounds = option_of(cell, "width", 400), option_of(cell, "rounds", 1)
+    rng = np.random.default_rng((seed, p.n, p.d))
+    X, y, X_test, y_test = draw_task(p, "teacher", n_test, rng)
+    U = directions(p, np.random.default_rng((seed, p.n, p.d)))  # the first that a task draws
+    model = AlternatingRegressor(width, members=1, rounds=max_rounds, random_state=seed)
+    model.fit(X, y)
+    miss = y_test - np.asarray(model.predict(X_test))
+    return {
+        "overlap": overlap(np.linalg.eigh(model.metric_)[1][:, -U.shape[1] :], U),
+        "spectral": overlap(spectral_subspace(X, y, U.shape[1]), U),
+        "risk": (miss**2).mean() / y_test.var(),
+    }
+
+
+def spectral_subspace(X: Floats, y: Floats, count: int) -> Floats:
+    r"""Return the leading eigenvectors of M^2 + h h^T, (d, count): one look, nothing is trained.
+
+    .. math:: M = \frac1n\sum_i (y_i-\bar y)(x_ix_i^\top - I),\qquad h = X^\top y/n
+    """
+    centred = y - y.mean()
+    h = X.T @ centred / len(y)
+    M = (X * centred[:, None]).T @ X / len(y)  # the identity has the weight mean(y - mean) = 0
+    return np.linalg.eigh(M @ M + np.outer(h, h))[1][:, -count:]
+
+
+def overlap(V: Floats, U: Floats) -> float:
+    """Return the mean squared cosine of two subspaces with orthonormal bases (d, k)."""
+    return float(((U.T @ V) ** 2).sum() / U.shape[1])

@@ -16,8 +16,7 @@ from onegrad.exceptions import InvalidInput
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import CellValues, arguments_of, per_seed, seeds_of
 from onegrad.networks import simulate
-from onegrad.networks.network import Network
-from onegrad.networks.sampling import Sampler
+from onegrad.networks.one_network import network_of
 from onegrad.problem import Problem
 
 MAX_TEACHER_DEGREE = 8  # of the teacher
@@ -37,9 +36,10 @@ def index_correlation(cell: Cell, device: str, seed: int) -> CellValues:
     correlation : of :math:`h\cdot x` with :math:`\beta_\star\cdot x`; cosine : of h with
     :math:`\beta_\star`, where :math:`h = X^\top y/n`.
     """
-    problem, ops = of_unit_index(cell.problem), get_ops(device)
-    sampler = Sampler.of(problem, (seed,), ops)
-    h, beta = to_numpy(Network.of(sampler).first.beta[0]), to_numpy(sampler.beta_star[0, :, 0])
+    problem = of_unit_index(cell.problem)
+    network = network_of(problem, seed, get_ops(device))
+    sampler = network.sampler
+    h, beta = to_numpy(network.first.beta[0]), to_numpy(sampler.beta_star[0, :, 0])
     assert sampler.inputs.direction is not None
     v = to_numpy(sampler.inputs.direction[0, 0])
     return {
