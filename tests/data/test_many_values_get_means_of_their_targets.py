@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.data.target_means import FOLDS, TargetMeans, folds_of
+from onegrad.data.encoding import FOLDS, TargetMeans, folds_of
 
 
 @pytest.fixture

@@ -270,7 +270,7 @@ def sum_over_partitions(
         report = as_progress(progress)
         if jobs == 1:
             report.begin_parts(len(partitions))
-            partitions = [_CountedPartition(p, report.rows) for p in partitions]
+            partitions = [IteratorPartition(partial(_counted, p, report.rows)) for p in partitions]
         for done, result in enumerate(process_map(function, partitions, jobs), 1):
             total = add_optional(total, result)
             report(done, len(partitions))
@@ -279,17 +279,11 @@ def sum_over_partitions(
     return total
 
 
-@dataclass(frozen=True)
-class _CountedPartition(Partition):
-    """A partition that reports its rows as they are read."""
-
-    partition: Partition
-    report: Callable[[int], None]
-
-    def blocks(self) -> Iterator[RowBlock]:
-        for block in self.partition.blocks():
-            yield block
-            self.report(len(block))
+def _counted(partition: Partition, report: Callable[[int], None]) -> Iterator[RowBlock]:
+    """Yield the blocks of a partition; report their rows once they have been used."""
+    for block in partition.blocks():
+        yield block
+        report(len(block))
 
 
 def _call_on_worker(

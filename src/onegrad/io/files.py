@@ -7,7 +7,7 @@ import fcntl
 import os
 import re
 import secrets
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -18,7 +18,9 @@ DRAFT = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
 
 
 @contextmanager
-def atomic_write(target: Path) -> Iterator[IO[bytes]]:
+def atomic_write(
+    target: Path, take_name: Callable[[Path, Path], object] = Path.replace
+) -> Iterator[IO[bytes]]:
     """Yield an open file that takes the name `target` at the end, and is removed on any failure.
 
     Whatever happens in between, a reader sees the old file or the new one. The draft is locked
@@ -30,10 +32,9 @@ def atomic_write(target: Path) -> Iterator[IO[bytes]]:
             yield file
             if not file.closed:  # as a text wrapper does at its end
                 file.flush()
-            draft.replace(target)  # locked: no other process removes it
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+            take_name(draft, target)  # locked: no other process removes it
+    finally:
+        draft.unlink(missing_ok=True)  # still there if anything failed, or if it was linked
 
 
 def suggest_file(path: Path, suffixes: Collection[str] = ()) -> str:
@@ -48,16 +49,11 @@ def suggest_file(path: Path, suffixes: Collection[str] = ()) -> str:
 
 def place(target: Path, data: bytes) -> bool:
     """Make a file that appears whole, unless there is one; return whether this call made it."""
-    draft, file = _locked_draft(target)
     try:
-        with file:
+        with atomic_write(target, _link) as file:
             file.write(data)
-            file.flush()
-            _link(draft, target)
     except FileExistsError:
         return False
-    finally:
-        draft.unlink(missing_ok=True)
     return True
 
 

@@ -76,12 +76,9 @@ def methods(cell: Cell, device: str, seed: int) -> CellValues:
     task = draw_task(p, data, n_test, rng)
     start = draw_start(p, steps, rng)
     values: dict[str, float] = {}
+    biases = option_of(cell, "biases", False)
     for name in METHODS:
-        if name == "trained":
-            biases = option_of(cell, "biases", False)
-            chosen, predictions = _trained(p, task, start, device, biases)
-        else:
-            chosen, predictions = _stepped(p, task, start, device, name)
+        chosen, predictions = choose_and_fit(p, task, start, name, device, biases)
         rate, penalty = divmod(chosen, len(PENALTIES[name]))
         values[f"test_{name}"] = ((task.y_test - predictions) ** 2).mean() / task.y_test.var()
         values[f"rate_{name}"] = RATES[name][rate]
@@ -115,30 +112,40 @@ def draw_start(p: Problem, steps: int, rng: np.random.Generator) -> Start:
     return Start(W, a, rng.random((steps, BATCH_ROWS)))
 
 
-def _best(errors: Floats) -> int:
-    """Return the position of the lowest error; a setting that diverged has none."""
-    return int(np.where(np.isfinite(errors), errors, np.inf).argmin())
+def choose_and_fit(
+    p: Problem, task: TrainingTask, start: Start, name: str, device: str, biases: bool
+) -> tuple[int, Floats]:
+    """Return the chosen setting of a method and its predictions on the test rows."""
+    rates, penalties, quarter = RATES[name], PENALTIES[name], len(task.y) // 4
+    # full training is tuned for labels of one size; ridge scales with them
+    mean, scale = (task.y.mean(), task.y.std()) if name == "trained" else (0.0, 1.0)
+    X, y = task.X, (task.y - mean) / scale
+    ops = get_ops(device, "float32" if name == "trained" else "float64")
+
+    def predicted(first_row: int, rates: Floats, penalties: Floats, X_new: Floats) -> Floats:
+        """Return predictions (settings, rows) from the rows beginning with `first_row`."""
+        rows = slice(first_row, None)
+        if name == "trained":
+            grid = np.meshgrid(rates, penalties, indexing="ij")
+            settings = np.stack([numbers.ravel() for numbers in grid])
+            theta = adamw(p.sigma, X[rows], y[rows], start, settings, biases, ops)
+            return to_numpy(output(p.sigma, theta, ops.asarray(X_new)))
+        Z, t, Z_new, W, a = map(ops.asarray, (X[rows], y[rows], X_new, start.W, start.a))
+        weights = stepped_weights(p, Z, t, W, a, rates, STEPS[name])
+        fitted = to_numpy(ridge_predictions(p.sigma, weights, Z, t, Z_new, penalties, ops))
+        return fitted.reshape(-1, len(X_new))
+
+    with np.errstate(over="ignore", invalid="ignore"):  # a rate that is too large diverges
+        held_out = predicted(quarter, rates, penalties, X[:quarter])
+        errors = ((held_out - y[:quarter]) ** 2).mean(-1)
+        # a setting that diverged has no error, and is never the best
+        best = int(np.where(np.isfinite(errors), errors, np.inf).argmin())
+        i, j = divmod(best, len(penalties))
+        (predictions,) = predicted(0, rates[i : i + 1], penalties[j : j + 1], task.X_test)
+    return best, mean + scale * predictions
 
 
 # -- gradient steps on the first layer, then ridge -------------------------------------------
-
-
-def _stepped(
-    p: Problem, task: TrainingTask, start: Start, device: str, name: str
-) -> tuple[int, Floats]:
-    """Return the chosen setting and the predictions on the test rows."""
-    ops, steps = get_ops(device), STEPS[name]
-    rates, ridges = RATES[name], PENALTIES[name]
-    X, y, X_test, W, a = map(ops.asarray, (task.X, task.y, task.X_test, start.W, start.a))
-    quarter = len(y) // 4
-    rest = slice(quarter, None)
-    weights = stepped_weights(p, X[rest], y[rest], W, a, rates, steps)
-    fitted = ridge_predictions(p.sigma, weights, X[rest], y[rest], X[:quarter], ridges, ops)
-    best = _best(to_numpy(((y[:quarter] - fitted) ** 2).mean(-1)).ravel())
-    i, j = divmod(best, len(ridges))
-    again = stepped_weights(p, X, y, W, a, rates[i : i + 1], steps)
-    predictions = ridge_predictions(p.sigma, again, X, y, X_test, ridges[j : j + 1], ops)
-    return best, to_numpy(predictions[0, 0])
 
 
 def stepped_weights(
@@ -180,27 +187,6 @@ def ridge_predictions(
 
 
 # -- full training ---------------------------------------------------------------------------
-
-
-def _trained(
-    p: Problem, task: TrainingTask, start: Start, device: str, biases: bool
-) -> tuple[int, Floats]:
-    """Return the chosen setting and the predictions on the test rows."""
-    quarter, mean, scale = len(task.y) // 4, task.y.mean(), task.y.std()
-    y, ops = (task.y - mean) / scale, get_ops(device, "float32")
-    rates, decays = np.meshgrid(RATES["trained"], PENALTIES["trained"], indexing="ij")
-    settings = np.stack([rates.ravel(), decays.ravel()])
-
-    def predicted(first_row: int, settings: Floats, X_new: Floats) -> Floats:
-        X = task.X[first_row:]
-        theta = adamw(p.sigma, X, y[first_row:], start, settings, biases, ops)
-        return to_numpy(output(p.sigma, theta, ops.asarray(X_new)))
-
-    with np.errstate(over="ignore", invalid="ignore"):  # a rate that is too large diverges
-        held_out = predicted(quarter, settings, task.X[:quarter])
-        best = _best(((held_out - y[:quarter]) ** 2).mean(-1))
-        (predictions,) = predicted(0, settings[:, [best]], task.X_test)
-    return best, mean + scale * predictions
 
 
 def adamw(
