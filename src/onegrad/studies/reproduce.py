@@ -25,18 +25,6 @@ from onegrad.studies.findings import Facts
 from onegrad.studies.gallery import Study, select
 from onegrad.studies.measures import MEASURES
 
-SHOWN_TEXTS = (
-    "title",
-    "topic",
-    "paper",
-    "question",
-    "finding",
-    "caption",
-    "explained",
-    "parameters",
-    "limitations",
-    "literature",
-)
 MAX_LISTED_VALUES = 6  # of a field, in the parameters of a grid
 
 
@@ -145,7 +133,7 @@ def _draw(study: Study, results: Results, folder: Path) -> Path:
 def texts(study: Study, facts: Facts) -> tuple[dict[str, str], list[str]]:
     """Return the texts of a study, filled with its facts, and its notes, one per line of them."""
     templates = study.spec.text
-    text = {key: filled(templates[key], facts) for key in SHOWN_TEXTS if key in templates}
+    text = {key: filled(t, facts) for key, t in templates.items() if isinstance(t, str)}
     notes = [filled(note, facts) for note in templates.get("notes", ())]
     return text, [line for note in notes for line in note.splitlines() if line]
 

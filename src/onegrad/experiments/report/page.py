@@ -12,7 +12,6 @@ from typing import Any
 from onegrad.experiments.checks import MAX_SCORE, MIN_HOLDING, Check, Verdict
 from onegrad.io.files import atomic_write
 
-TITLE = "One gradient step, then ridge: theory and simulation"
 PIXELS_PER_POINT = 1.4  # at which a picture is shown
 
 
@@ -88,11 +87,6 @@ class Section:
             return "not verified"
         return "holds" if self.verdict.passed else "missed"
 
-    @property
-    def style(self) -> str:
-        """Name of the style of the outcome."""
-        return {"holds": "pass", "not verified": "plain"}.get(self.outcome, "miss")
-
     def picture(self) -> dict[str, Any]:
         """Return the picture as the page embeds it: an address, and its largest width in pixels."""
         assert self.svg is not None
@@ -125,7 +119,7 @@ class Page:
 def write_report(page: Page, out: Path) -> Path:
     """Write the page as out/report.html; it refers to no other file."""
     target = out / "report.html"
-    html = _template("page.html").render(page=page, table_row=table_row, title=TITLE)
+    html = _template("page.html").render(page=page, table_row=table_row)
     with atomic_write(target) as file:
         file.write(html.encode())
     return target
