@@ -5,40 +5,57 @@ A step of constant size starts at the untrained errors and ends at the first sta
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 import onegrad as og
 from onegrad.theory.asymptotic import random_features, staircase
 from onegrad.theory.asymptotic.scalars import Scalars
 
 
-def built(**fields):
-    sizes = {"n": st.integers(100, 5000), "d": st.integers(50, 5000), "N": st.integers(50, 5000)}
-    ridge, weights = (
-        st.floats(-5, 2).map(lambda x: 10.0**x),
-        st.sampled_from(["gaussian", "sphere"]),
-    )
-    common = {"noise": st.floats(0, 2), "ridge": ridge, "weights": weights}
-    return st.builds(og.Problem, **sizes, **common, **fields)
+def drawn(count=40, **choices):
+    """Problems of random sizes, noise and ridge, with one of the choices for every other field."""
+    rng = np.random.default_rng(0)
+    choices["weights"] = ["gaussian", "sphere"]
+    return [
+        og.Problem(
+            **{name: int(rng.integers(50, 5000)) for name in ("n", "d", "N", "n_step")},
+            **{name: rng.choice(values).item() for name, values in choices.items()},
+            noise=rng.uniform(0, 2),
+            ridge=10 ** rng.uniform(-5, 2),
+        )
+        for _ in range(count)
+    ]
 
 
-problems = built(
-    activation=st.sampled_from(["H1 + 0.4*H2 + 0.2*H3 + 0.1*H4", "gelu:raw"]),
-    teacher=st.sampled_from(["H1", "tanh", "relu:unit", "relu:raw", "H1 + H2/sqrt(2) + H3/3"]),
-    intercept=st.booleans(),
+def over(*problems):
+    """Run a test on each problem; a failure names it."""
+
+    def decorate(test):
+        def run():
+            for problem in problems:
+                try:
+                    test(problem)
+                except AssertionError as error:
+                    raise AssertionError(problem) from error
+
+        return run
+
+    return decorate
+
+
+PROBLEMS = drawn(
+    activation=["H1 + 0.4*H2 + 0.2*H3 + 0.1*H4", "gelu:raw"],
+    teacher=["H1", "tanh", "relu:unit", "relu:raw", "H1 + H2/sqrt(2) + H3/3"],
+    intercept=[True, False],
 )
-steps = built(
-    activation=st.sampled_from(["tanh", "relu", "softplus", "H1 + H3/4", "erf:unit"]),
-    teacher=st.sampled_from(["H1", "tanh", "relu:unit", "H1 + H2/sqrt(2)"]),
-    residual=st.sampled_from(["labels", "full"]),
-    n_step=st.integers(50, 5000),
+STEPS = drawn(
+    activation=["tanh", "relu", "softplus", "H1 + H3/4", "erf:unit"],
+    teacher=["H1", "tanh", "relu:unit", "H1 + H2/sqrt(2)"],
+    residual=["labels", "full"],
 )
 # labels with a mean that Gaussian weights partly fit: lam enters through the constant's weight too
 WITH_MEAN = og.Problem(
     n=1000, d=500, N=800, activation="H1 + 0.4*H2 + 0.2*H3", teacher="relu:raw", ridge=0.1
 )
-EVERY = settings(max_examples=50, deadline=None)
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
 
 
@@ -48,10 +65,7 @@ RISING = og.Problem(
 )
 
 
-@EVERY
-@given(problem=problems)
-@example(problem=RISING)
-@example(problem=RISING.replace(weights="sphere"))
+@over(*PROBLEMS, RISING, RISING.replace(weights="sphere"))
 def test_each_stair_is_lower(problem):
     curve = og.predict(problem, theory="staircase", alpha=[-0.1, 0.1, 0.29, 0.35, 0.39])
     assert np.all(np.diff(curve.train) <= 1e-10 * curve.train[0])
@@ -61,8 +75,7 @@ def test_each_stair_is_lower(problem):
     assert np.all(curve.risk >= -1e-10 * curve.test[0])
 
 
-@EVERY
-@given(problem=problems)
+@over(*PROBLEMS)
 def test_the_training_objective_grows_with_the_ridge_and_the_noise(problem):
     for theory in ("random-features", "small-step", "staircase"):
         ridge = og.predict(problem.replace(alpha=0.1), theory=theory, ridge=[1e-4, 1e-2, 1.0, 1e2])
@@ -72,10 +85,7 @@ def test_the_training_objective_grows_with_the_ridge_and_the_noise(problem):
     assert np.all(np.diff(noise.train) > 0)
 
 
-@EVERY
-@given(problem=problems)
-@example(problem=WITH_MEAN)
-@example(problem=WITH_MEAN.replace(weights="sphere"))
+@over(*PROBLEMS, WITH_MEAN, WITH_MEAN.replace(weights="sphere"))
 def test_the_test_error_is_the_slope_of_the_training_objective(problem):
     """Generalised cross-validation: L_te = -d(L_tr/lam)/dlam / M_1^2, here by differences."""
     lam, step = problem.ridge, 1e-4
@@ -88,16 +98,14 @@ def test_the_test_error_is_the_slope_of_the_training_objective(problem):
         assert curve.test[1] == pytest.approx(slope, rel=1e-5, abs=1e-9 / (lam * M1) ** 2)
 
 
-@EVERY
-@given(problem=problems)
+@over(*PROBLEMS)
 def test_untrained_features_never_beat_the_kernel_bound(problem):
     prediction = og.predict(problem, theory="random-features")
     assert prediction.test >= prediction.kernel_bound * (1 - 1e-12)
     assert prediction.kernel_bound >= problem.noise**2
 
 
-@EVERY
-@given(problem=problems)
+@over(*PROBLEMS)
 def test_a_huge_ridge_predicts_zero(problem):
     """Then f = 0, unless a free constant takes the mean; test and train are both E y^2."""
     prediction = og.predict(problem, theory="random-features", ridge=1e9)
@@ -108,8 +116,7 @@ def test_a_huge_ridge_predicts_zero(problem):
     assert prediction.train == pytest.approx(labels, rel=1e-4)
 
 
-@EVERY
-@given(problem=problems)
+@over(*PROBLEMS)
 def test_many_rows_reach_the_best_linear_predictor(problem):
     """n >> N >> d: random features become a linear model without noise cost."""
     wide = problem.replace(n=10**9, d=100, N=10**6, ridge=1e-4, weights="sphere")
@@ -118,8 +125,7 @@ def test_many_rows_reach_the_best_linear_predictor(problem):
         assert prediction.test == pytest.approx(prediction.kernel_bound, rel=2e-2, abs=2e-2)
 
 
-@EVERY
-@given(problem=steps)
+@over(*STEPS)
 def test_large_steps_join_the_first_stair(problem):
     s = Scalars.of([problem.replace(eta=1e9)])
     stair = staircase.staircase_drops(s, staircase.all_degrees(np.array([1])))
@@ -128,16 +134,14 @@ def test_large_steps_join_the_first_stair(problem):
     assert step.test[0] == pytest.approx(stair.test[0], rel=1e-5)
 
 
-@EVERY
-@given(problem=steps)
+@over(*STEPS)
 def test_small_steps_join_the_untrained_network(problem):
     s = Scalars.of([problem.replace(eta=1e-7)])
     step = random_features.small_step_drops(s)
     assert abs(step.train[0]) + abs(step.test[0]) < 1e-6
 
 
-@EVERY
-@given(problem=steps)
+@over(*STEPS)
 def test_larger_steps_lower_the_training_objective(problem):
     """With the labels as residual the new direction only ever gains strength."""
     etas = np.geomspace(1e-2, 1e3, 15).tolist()

@@ -4,17 +4,15 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import onegrad as og
 
 
-@settings(deadline=None)
-@given(count=st.integers(1, 200), position=st.floats(0.01, 0.99))
-def test_inside_a_window(count, position):
-    low, high = (count - 1) / (2 * count), count / (2 * count + 2)
-    assert og.spike_count(low + position * (high - low)) == count
+def test_inside_a_window():
+    for count in range(1, 200):
+        low, high = (count - 1) / (2 * count), count / (2 * count + 2)
+        for position in (0.01, 0.3, 0.99):
+            assert og.spike_count(low + position * (high - low)) == count
 
 
 def test_at_a_threshold_the_lower_window_is_taken_with_a_warning():
