@@ -1,4 +1,4 @@
-"""Pages, examples and the explorer's code use `og.X`, or names that a room exports in `__all__`."""
+"""Pages, examples and the explorer's code use `og.X`, or names that a room exports."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def private_names(code: str, modules: set[str] = frozenset()) -> Iterator[str]:
                 loaded = {alias.name for alias in names if alias.name.startswith("onegrad")}
                 yield from loaded - {"onegrad"}
             case ast.ImportFrom(module=str(module), names=names) if module.startswith("onegrad"):
-                public = getattr(importlib.import_module(module), "__all__", ())
+                room = importlib.import_module(module)
+                own = re.findall(r" as (\w+)$", Path(room.__file__).read_text("utf-8"), re.M)
+                public = getattr(room, "__all__", own)
                 is_room = module.count(".") == 1
                 for alias in names:
                     if module not in modules and not (is_room and alias.name in public):

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from onegrad.arrays import ExecutionPolicy, get_ops
-from onegrad.arrays.policy import MAX_KEPT_ENTRIES, MAX_WORKER_ENTRIES
+from onegrad.arrays.numpy_ops import MAX_KEPT_ENTRIES, MAX_WORKER_ENTRIES
 
 
 def test_blocks_are_whole(each_backend):

@@ -11,8 +11,7 @@ import pytest
 import onegrad as og
 from onegrad.arrays import get_ops
 from onegrad.arrays.executor import RandomBlock, run_directly
-from onegrad.arrays.recording import Recorder
-from onegrad.arrays.torch_executor import TorchExecutor
+from onegrad.arrays.torch_executor import Recorder, TorchExecutor
 
 pytestmark = pytest.mark.torch
 

@@ -1,54 +1,27 @@
 """Arrays: one protocol of operations, NumPy and torch side by side, a frozen execution policy."""
 
-from onegrad.arrays.devices import (
-    PRECISIONS,
-    get_ops,
-    gpus,
-    one_line_memory_errors,
-    ops_of,
-    visible_gpus,
-)
-from onegrad.arrays.executor import DeviceExecutor, RandomBlock, Repeat, run_directly
-from onegrad.arrays.memory import keep_freed_memory
-from onegrad.arrays.namespace import (
-    Array,
-    Floats,
-    erf,
-    is_torch,
-    namespace,
-    one_minus_square,
-    standard_error,
-    to_numpy,
-    transpose,
-)
-from onegrad.arrays.ops import Ops
-from onegrad.arrays.policy import ExecutionPolicy
-from onegrad.arrays.tiles import ROW_PADDING, copy_upper, symmetric
-
-__all__ = [
-    "PRECISIONS",
-    "ROW_PADDING",
-    "Array",
-    "DeviceExecutor",
-    "ExecutionPolicy",
-    "Floats",
-    "Ops",
-    "RandomBlock",
-    "Repeat",
-    "copy_upper",
-    "erf",
-    "get_ops",
-    "gpus",
-    "is_torch",
-    "keep_freed_memory",
-    "namespace",
-    "one_line_memory_errors",
-    "one_minus_square",
-    "ops_of",
-    "run_directly",
-    "standard_error",
-    "symmetric",
-    "to_numpy",
-    "transpose",
-    "visible_gpus",
-]
+from onegrad.arrays.devices import PRECISIONS as PRECISIONS
+from onegrad.arrays.devices import get_ops as get_ops
+from onegrad.arrays.devices import gpus as gpus
+from onegrad.arrays.devices import one_line_memory_errors as one_line_memory_errors
+from onegrad.arrays.devices import ops_of as ops_of
+from onegrad.arrays.devices import visible_gpus as visible_gpus
+from onegrad.arrays.executor import DeviceExecutor as DeviceExecutor
+from onegrad.arrays.executor import RandomBlock as RandomBlock
+from onegrad.arrays.executor import Repeat as Repeat
+from onegrad.arrays.executor import run_directly as run_directly
+from onegrad.arrays.memory import keep_freed_memory as keep_freed_memory
+from onegrad.arrays.namespace import Array as Array
+from onegrad.arrays.namespace import Floats as Floats
+from onegrad.arrays.namespace import erf as erf
+from onegrad.arrays.namespace import is_torch as is_torch
+from onegrad.arrays.namespace import namespace as namespace
+from onegrad.arrays.namespace import one_minus_square as one_minus_square
+from onegrad.arrays.namespace import standard_error as standard_error
+from onegrad.arrays.namespace import to_numpy as to_numpy
+from onegrad.arrays.namespace import transpose as transpose
+from onegrad.arrays.ops import Ops as Ops
+from onegrad.arrays.policy import ExecutionPolicy as ExecutionPolicy
+from onegrad.arrays.tiles import ROW_PADDING as ROW_PADDING
+from onegrad.arrays.tiles import copy_upper as copy_upper
+from onegrad.arrays.tiles import symmetric as symmetric

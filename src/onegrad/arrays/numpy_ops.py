@@ -13,11 +13,14 @@ from onegrad.arrays import blas, tiles
 from onegrad.arrays.executor import DeviceExecutor
 from onegrad.arrays.namespace import Array, transpose
 from onegrad.arrays.ops import Elementwise, Ops, in_chunks
-from onegrad.arrays.policy import ExecutionPolicy, host_policy
+from onegrad.arrays.policy import MAX_KEPT_ENTRIES, ExecutionPolicy
 from onegrad.arrays.tiles import ROW_PADDING, copy_upper, zero_below
 from onegrad.parallel.threads import Item, Value, all_blas_threads, pool_map, pool_size
 
 CACHE_ENTRIES = 2**16  # of an elementwise slice: 512 kB, which a core's own cache holds
+# docs/performance.md measures what these make together with those of the policy; neither was tuned
+SHARED_BLOCK_ENTRIES = 2**22  # entries of a block whose products all threads share: 32 MB
+MAX_WORKER_ENTRIES = 2**27  # entries that the sums of all row workers may have together: 1 GB
 
 
 class NumpyOps(Ops):
@@ -39,7 +42,17 @@ class NumpyOps(Ops):
         return "cpu" if isinstance(x, np.ndarray | np.generic) else ""
 
     def policy(self, threads: int) -> ExecutionPolicy:
-        return host_policy(threads)
+        if threads == 1:
+            return ExecutionPolicy()
+        return ExecutionPolicy(  # one stack per core, or all cores for one
+            threads=threads,
+            stacks_at_once=threads,
+            min_blocks=min(threads, 4),
+            block_entries=SHARED_BLOCK_ENTRIES,
+            max_kept_entries=MAX_KEPT_ENTRIES * min(threads, 4),
+            max_worker_entries=MAX_WORKER_ENTRIES,
+            per_worker=ExecutionPolicy(),
+        )
 
     def asarray(self, x: Any) -> Array:
         return np.asarray(x, dtype=self.dtype)
@@ -49,12 +62,6 @@ class NumpyOps(Ops):
 
     def zeros(self, *shape: int) -> Array:
         return np.zeros(shape, dtype=self.dtype)
-
-    def host_buffer(self, *shape: int) -> np.ndarray[Any, Any]:
-        return np.empty(shape)
-
-    def from_buffer(self, buffer: np.ndarray[Any, Any]) -> Array:
-        return buffer.astype(self.dtype, copy=False)
 
     def map(self, function: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
         return pool_map(function, items)

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 # none was tuned by itself.
 WORKER_BLOCK_ROWS = 1024  # rows that a row worker takes at a time
 MIN_BUSY_SHARE = 0.85  # of the row workers that must have work until the end
-SHARED_BLOCK_ENTRIES = 2**22  # entries of a block whose products all threads share: 32 MB
-MAX_WORKER_ENTRIES = 2**27  # entries that the sums of all row workers may have together: 1 GB
 MAX_KEPT_ENTRIES = 2**24  # entries that a thread may keep where that spares making them: 128 MB
 
 
 @dataclass(frozen=True)
 class ExecutionPolicy:
-    """Sizes of blocks and stacks, and numbers of workers, on one device; see `host_policy`.
+    """Sizes of blocks and stacks, and numbers of workers, on one device; see `Ops.policy`.
 
     Parameters
     ----------
@@ -74,18 +72,3 @@ class ExecutionPolicy:
         rounds = -(-rows // (WORKER_BLOCK_ROWS * self.threads))
         busy = rows >= MIN_BUSY_SHARE * rounds * self.threads * WORKER_BLOCK_ROWS
         return self.threads if busy else 1
-
-
-def host_policy(threads: int) -> ExecutionPolicy:
-    """Return the policy of arrays in host memory: one stack per core, or all cores for one."""
-    if threads == 1:
-        return ExecutionPolicy()
-    return ExecutionPolicy(
-        threads=threads,
-        stacks_at_once=threads,
-        min_blocks=min(threads, 4),
-        block_entries=SHARED_BLOCK_ENTRIES,
-        max_kept_entries=MAX_KEPT_ENTRIES * min(threads, 4),
-        max_worker_entries=MAX_WORKER_ENTRIES,
-        per_worker=ExecutionPolicy(),
-    )

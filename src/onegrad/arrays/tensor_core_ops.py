@@ -18,9 +18,8 @@ sum of its own.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
-from onegrad.arrays.namespace import Array, transpose
+from onegrad.arrays.namespace import Array, namespace, transpose
 from onegrad.arrays.ops import Elementwise
 from onegrad.arrays.torch_ops import TorchOps
 
@@ -133,18 +132,14 @@ def _bmm(A: Array, B: Array, in_half: bool = False) -> Array:
     if not A.is_cuda:
         P = A.double() @ B.double()
         return P.half() if in_half else P.float()
-    return _torch().bmm(A, B) if in_half else _torch().bmm(A, B, out_dtype=_torch().float32)
+    torch = namespace(A)
+    return torch.bmm(A, B) if in_half else torch.bmm(A, B, out_dtype=torch.float32)
 
 
 def _add_bmm(C: Array, A: Array, B: Array) -> None:
     """Add A B to C (float32), for half-precision A and B."""
     if A.is_cuda:
-        _torch().baddbmm(C, A, B, out_dtype=_torch().float32, out=C)
+        torch = namespace(C)
+        torch.baddbmm(C, A, B, out_dtype=torch.float32, out=C)
     else:
         C.add_(_bmm(A, B))
-
-
-def _torch() -> Any:
-    import torch
-
-    return torch

@@ -1,11 +1,22 @@
-"""Work of a torch device beside arithmetic: streams, recordings, random numbers, memory."""
+"""Work of a torch device beside arithmetic: streams, recordings, random numbers, memory.
+
+On a GPU a small stack takes more than a hundred kernels, which Python starts more slowly than the
+device computes them. Stacks of equal shapes differ in their random numbers alone. So the work of
+a stack is recorded once and repeated with the random numbers of other seeds: these are drawn, as
+ever, one by one, into arrays that are kept, and all that follows is one call.
+
+The arrays are those of the first stack, which is called directly: what a graph allocates itself it
+uses again for other things, before and after.
+"""
 
 from __future__ import annotations
 
+import logging
+import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import reduce
 from typing import Any
 
@@ -15,11 +26,12 @@ from onegrad.arrays.executor import (
     DeviceExecutor,
     RandomBlock,
     Repeat,
+    Seeds,
+    Work,
     run_directly,
     splitmix64,
 )
-from onegrad.arrays.namespace import Array
-from onegrad.arrays.recording import Recorder, current_recording
+from onegrad.arrays.namespace import Array, Floats, namespace, to_numpy
 
 STREAM_ROWS = 8192  # rows that share a random stream
 # Entries of a stack up to which launches take longer than the work: some 140 of them kept the
@@ -28,6 +40,8 @@ MAX_RECORDED_ENTRIES = 2**23
 MIN_RECORDED_STACKS = 8  # from which on a recording pays: each queue makes its own
 
 _idle_streams: dict[Any, deque[Any]] = {}  # by device: they are few and kept, each has its memory
+_old_graphs: dict[Any, deque[Any]] = {}  # by device: kept for their memory, which the next uses
+_capturing = threading.Lock()
 _this_thread = threading.local()
 
 
@@ -69,7 +83,7 @@ class TorchExecutor(DeviceExecutor):
 
     def reused(self, make: Callable[[], Array]) -> Array:
         """Return a new array or, where stacks are repeated, the one that the first of them made."""
-        recording = current_recording()
+        recording = _current_recording()
         return make() if recording is None else recording.array(make)
 
     def draw(self, seeds: Sequence[int], block: RandomBlock) -> Array:
@@ -91,7 +105,7 @@ class TorchExecutor(DeviceExecutor):
                     else:
                         rows.uniform_(generator=generator)
 
-        recording = current_recording()
+        recording = _current_recording()
         if recording is None or recording.draws is None:
             fill(seeds)
         else:
@@ -115,6 +129,126 @@ class TorchExecutor(DeviceExecutor):
         cuda = self.torch.cuda
         unused = cuda.memory_reserved(self.place) - cuda.memory_allocated(self.place)
         return int(cuda.mem_get_info(self.place)[0]) + int(unused)
+
+
+class Recorder:
+    """Calls the equal stacks of a run: in every thread the first directly, then from a recording.
+
+    Where a recording fails all further stacks are called directly, and `failure` says why, as does
+    the log.
+    """
+
+    def __init__(self, executor: TorchExecutor) -> None:
+        self.executor, self.failure = executor, ""
+        self._per_thread = threading.local()
+
+    def __call__(self, work: Work, seeds: Seeds, tick: Callable[[], None]) -> dict[str, Floats]:
+        recordings: dict[int, Recording]
+        recordings = self._per_thread.__dict__.setdefault("recordings", {})
+        recording = recordings.get(len(seeds))
+        if recording is None:
+            recording = recordings[len(seeds)] = Recording()
+            with recording.as_current():
+                return _fetch(work(seeds, tick))
+        if recording.graph is None and not self.failure:
+            try:
+                recording.capture(self.executor, work, seeds)
+            except RuntimeError as error:  # torch's: something that cannot be recorded
+                self.failure = f"{type(error).__name__}: {error}"
+                logging.getLogger(__name__).info("stacks are not recorded: %s", self.failure)
+        return _fetch(work(seeds, tick)) if recording.graph is None else recording(seeds, tick)
+
+
+class Recording:
+    """One stack: arrays for its random numbers, a graph of what follows, and the results.
+
+    The stack is first called directly, which makes the arrays that it draws into or copies to. They
+    are kept, and a second call is captured with them.
+    """
+
+    def __init__(self) -> None:
+        self.graph: Any = None
+        self.draws: list[Callable[[Seeds], None]] | None = None  # from the second call on
+        self.ticks = 0
+        self._arrays: list[Array] = []
+
+    @contextmanager
+    def as_current(self) -> Iterator[None]:
+        _this_thread.recording = self
+        try:
+            yield
+        finally:
+            _this_thread.recording = None
+
+    def array(self, make: Callable[[], Array]) -> Array:
+        """Return a new array in the first call, and the next one of these in the second."""
+        if self.draws is None:
+            self._arrays.append(make())
+            return self._arrays[-1]
+        array = next(self._unused, None)
+        if array is None:
+            raise RuntimeError("a stack needs more arrays than the first one did")
+        return array
+
+    def capture(self, executor: TorchExecutor, work: Work, seeds: Seeds) -> None:
+        """Record the work on a stack; it is not done yet."""
+        self.draws, self._unused = [], iter(self._arrays)
+        self._old_graphs = _old_graphs.setdefault(executor.place, deque())
+        with _capturing:  # torch counts the graphs that there are without a lock of its own
+            before = self._old_graphs.pop() if self._old_graphs else None
+            graph = executor.graph()
+            graph.capture_begin(
+                **({} if before is None else {"pool": before.pool()}),
+                capture_error_mode="thread_local",
+            )
+            try:
+                with self.as_current():
+                    results = work(seeds, self._count)
+                self.flat = executor.torch.cat([x.reshape(-1) for x in results.values()])
+            except BaseException:
+                with suppress(RuntimeError):
+                    graph.capture_end()
+                raise
+            graph.capture_end()
+            del before
+        self.shapes = {name: tuple(x.shape) for name, x in results.items()}
+        self.graph = graph
+
+    def __call__(self, seeds: Seeds, tick: Callable[[], None]) -> dict[str, Floats]:
+        for draw in self.draws or ():
+            draw(seeds)
+        self.graph.replay()
+        results = _split(to_numpy(self.flat), self.shapes)
+        for _ in range(self.ticks):
+            tick()
+        return results
+
+    def __del__(self) -> None:
+        if self.graph is not None:
+            self._old_graphs.append(self.graph)
+
+    def _count(self) -> None:
+        self.ticks += 1
+
+
+def _fetch(results: dict[str, Array]) -> dict[str, Floats]:
+    """Return torch tensors of one type in host memory, by one copy."""
+    flat = namespace(next(iter(results.values()))).cat([x.reshape(-1) for x in results.values()])
+    return _split(to_numpy(flat), {name: tuple(x.shape) for name, x in results.items()})
+
+
+def _split(flat: Floats, shapes: dict[str, tuple[int, ...]]) -> dict[str, Floats]:
+    parts, start = {}, 0
+    for name, shape in shapes.items():
+        stop = start + math.prod(shape)
+        parts[name] = flat[start:stop].reshape(shape)
+        start = stop
+    return parts
+
+
+def _current_recording() -> Recording | None:
+    """Return the stack that this thread calls for the first time or records, if it does."""
+    return getattr(_this_thread, "recording", None)
 
 
 def _mix(name: int, word: int) -> int:

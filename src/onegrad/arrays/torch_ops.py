@@ -88,8 +88,7 @@ class TorchOps(Ops):
         return np.asarray(self.torch.empty(shape, dtype=self.torch.float64, pin_memory=pinned))
 
     def from_buffer(self, buffer: np.ndarray[Any, Any]) -> Array:
-        host = self.torch.from_numpy(buffer)
-        return host.to(self.place, non_blocking=True).to(self.kind)
+        return self.torch.from_numpy(buffer).to(self.place, non_blocking=True).to(self.kind)
 
     # -- elementwise -------------------------------------------------------------------------
 
@@ -116,12 +115,8 @@ class TorchOps(Ops):
     def add_gram(self, C: Array, A: Array, over_rows: bool = False) -> None:
         A = transpose(A) if over_rows else A  # (..., k, m): C += A^T A
         C, A = C.view(-1, *C.shape[-2:]), _stack(A)
-        self._add_upper(C, transpose(A), A, self._leaf(C))
-
-    @staticmethod
-    def _leaf(C: Array) -> int:
-        """Return the size of the blocks on the diagonal that are computed whole."""
-        return 512 if len(C) < FEW_MATRICES else max(128, min(512, C.shape[-1] // 8))
+        leaf = 512 if len(C) < FEW_MATRICES else max(128, min(512, C.shape[-1] // 8))
+        self._add_upper(C, transpose(A), A, leaf)
 
     def _add_upper(self, C: Array, A: Array, B: Array, leaf: int) -> None:
         """C += A B without the blocks below the diagonal; those of size `leaf` are not cut."""
@@ -141,8 +136,7 @@ class TorchOps(Ops):
     # -- symmetric matrices ------------------------------------------------------------------
 
     def eigh(self, C: Array) -> tuple[Array, Array]:
-        values, vectors = self.torch.linalg.eigh(C, UPLO="U")
-        return values, vectors
+        return self.torch.linalg.eigh(C, UPLO="U")
 
     def shifted_cholesky(
         self, C: Array, shifts: Sequence[float], overwrite: bool = False

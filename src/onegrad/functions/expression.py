@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -18,7 +17,13 @@ import numpy as np
 import scipy
 
 from onegrad.arrays import Array
-from onegrad.functions.function import Function, HermiteSum, Monomial, index_count
+from onegrad.functions.function import (
+    ArrayFunction,
+    Function,
+    HermiteSum,
+    Monomial,
+    index_count,
+)
 from onegrad.functions.index_calculus import monomial_product
 
 Combination = dict[Monomial, float]
@@ -77,24 +82,7 @@ class Polynomial:
         return HermiteSum(self.coefficients).derivative(x)
 
 
-@dataclass(frozen=True)
-class Composite:
-    """A function of one number that is not a polynomial.
-
-    Parameters
-    ----------
-    value, slope : the function and its derivative.
-    kinks : the points at which it is not smooth.
-    continuous : False if it jumps at a kink.
-    """
-
-    value: Callable[[Array], Array]
-    slope: Callable[[Array], Array]
-    kinks: tuple[float, ...] = ()
-    continuous: bool = True
-
-
-Expression = Polynomial | Composite
+Expression = Polynomial | Function  # a Function is of one number, and not yet named
 
 
 def constant(value: float) -> Polynomial:
@@ -114,11 +102,11 @@ def add(left: Expression, right: Expression, sign: float = 1.0) -> Expression:
         for monomial, c in right.terms:
             _accumulate(total, monomial, sign * c)
         return Polynomial.of(total)
-    _require_one_index(left, right)
-    return Composite(
+    return _function(
         lambda x: left.value(x) + sign * right.value(x),
         lambda x: left.slope(x) + sign * right.slope(x),
-        *_union(left, right),
+        left,
+        right,
     )
 
 
@@ -132,11 +120,11 @@ def multiply(left: Expression, right: Expression) -> Expression:
             for monomial, c in monomial_product(m1, m2):
                 _accumulate(total, monomial, c * c1 * c2)
         return Polynomial.of(total)
-    _require_one_index(left, right)
-    return Composite(
+    return _function(
         lambda x: left.value(x) * right.value(x),
         lambda x: left.slope(x) * right.value(x) + left.value(x) * right.slope(x),
-        *_union(left, right),
+        left,
+        right,
     )
 
 
@@ -151,11 +139,8 @@ def divide(left: Expression, right: Expression) -> Expression:
         size = np.abs(right.value(_GRID))
     if not size.min() > _MIN_DIVISOR * np.median(size):
         raise ExpressionError("division by an expression that vanishes")
-    inverse = Composite(
-        lambda x: 1 / right.value(x),
-        lambda x: -right.slope(x) / right.value(x) ** 2,
-        right.kinks,
-        right.continuous,
+    inverse = _function(
+        lambda x: 1 / right.value(x), lambda x: -right.slope(x) / right.value(x) ** 2, right
     )
     return multiply(left, inverse)
 
@@ -186,14 +171,14 @@ def compose(f: Function, inner: Expression) -> Expression:
         if (number := inner.number) is not None:
             return constant(float(f(np.array(number))))
         if inner.coefficients == (0.0, 1.0):  # x itself
-            return Composite(f, f.derivative, f.kinks, f.continuous)
-    _require_one_index(inner)
+            return _function(f, f.derivative, f)
     points = [root for kink in f.kinks for root in _crossings(inner, kink)]
-    return Composite(
+    return Function(
+        "",
         lambda x: f(inner.value(x)),
         lambda x: f.derivative(inner.value(x)) * inner.slope(x),
-        tuple(sorted({*inner.kinks, *points})),
-        inner.continuous and (f.continuous or not points),
+        kinks=tuple(sorted({*inner.kinks, *points})),
+        continuous=inner.continuous and (f.continuous or not points),
     )
 
 
@@ -209,8 +194,12 @@ def _require_one_index(*expressions: Expression) -> None:
             _ = expression.coefficients
 
 
-def _union(left: Expression, right: Expression) -> tuple[tuple[float, ...], bool]:
-    return tuple(sorted({*left.kinks, *right.kinks})), left.continuous and right.continuous
+def _function(value: ArrayFunction, slope: ArrayFunction, *parts: Expression) -> Function:
+    """Return a function made of expressions; it is smooth where all of them are."""
+    _require_one_index(*parts)
+    kinks = {kink for part in parts for kink in part.kinks}
+    continuous = all(part.continuous for part in parts)
+    return Function("", value, slope, tuple(sorted(kinks)), continuous=continuous)
 
 
 def _crossings(inner: Expression, level: float) -> list[float]:

@@ -18,7 +18,6 @@ import numpy as np
 from onegrad.arrays import Array
 from onegrad.exceptions import InvalidInput, case_insensitive, not_a_choice
 from onegrad.functions import formula
-from onegrad.functions.expression import Composite
 from onegrad.functions.function import ArrayFunction, Function, HermiteSum, MultiIndex, index_count
 from onegrad.functions.named import FORMULA_FUNCTIONS, NAMED_FUNCTIONS
 
@@ -113,10 +112,8 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
         expression = formula.parse_formula(base, functions)
     except InvalidInput as error:
         raise InvalidInput(argument, text, problem=error.problem) from None
-    if isinstance(expression, Composite):
-        f = expression
-        function = Function(text, f.value, f.slope, f.kinks, continuous=f.continuous)
-        return _adjusted(function, mode, argument)
+    if isinstance(expression, Function):
+        return _adjusted(replace(expression, name=text), mode, argument)
     combination = dict(expression.terms)
     if index_count(combination) == 1:
         c = expression.coefficients

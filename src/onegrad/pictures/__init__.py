@@ -3,7 +3,7 @@
 Nothing heavy is loaded with this room: matplotlib and pandas come when something is drawn.
 """
 
-from onegrad.pictures import style
-from onegrad.pictures.style import RC, Curve, load_library
-
-__all__ = ["RC", "Curve", "load_library", "style"]
+from onegrad.pictures import style as style
+from onegrad.pictures.style import RC as RC
+from onegrad.pictures.style import Curve as Curve
+from onegrad.pictures.style import load_library as load_library
