@@ -24,6 +24,7 @@ _QUANTITY_COLOURS = {
     "train": style.BLUE,
     "risk": style.ORANGE,
     "squared_loss": style.GREEN,
+    "leave_one_out": style.BLACK,
 }
 _SHARED_SAMPLES = ("alpha", "eta", "ridge")  # axes along which a seed keeps its samples
 _MAX_SINGLE_NETWORKS = 60  # networks that are drawn one by one
@@ -68,9 +69,8 @@ def draw_predicted_errors(
                 continue
             lines = zip(layout.lines(values), layout.lines(half_width), strict=True)
             for i, (means, half_widths) in enumerate(lines):
-                label = _series_label(layout, quantity, f"{theory} theory", i, k)
-                options = _series_style(quantity, i, k, len(layout.series))
-                options |= {"linestyle": dash, "label": label} | line
+                options = _series_options(layout, quantity, f"{theory} theory", i, k)
+                options |= {"linestyle": dash} | line
                 # a line through one point, or between two gaps, would be invisible
                 options |= {"marker": "_"} if len(means) == 1 or jumps else {}
                 x, y, half = _in_order(layout, jumps, means, half_widths)
@@ -109,8 +109,7 @@ def draw_measured_errors(
             lines = layout.lines(values)  # (seeds, series, along x)
             joins = len(layout.series) == 1 and layout.name in _SHARED_SAMPLES
             for i in range(len(layout.series)):
-                label = _series_label(layout, quantity, source, i, k)
-                options = _series_style(quantity, i, k, len(layout.series)) | {"label": label}
+                options = _series_options(layout, quantity, source, i, k)
                 options |= {"linestyle": "none", "marker": style.MARKERS[k], "markersize": 4.5}
                 options |= line
                 if joins and 1 < len(lines) <= _MAX_SINGLE_NETWORKS:
@@ -126,7 +125,7 @@ def _one_prediction(
     ax: Any, quantity: str, theory: str, y: float, half_width: float, spread: float
 ) -> None:
     """Draw the prediction for one problem, a bar of its accuracy, and a bar of two spreads."""
-    x, colour = _place(ax, quantity), _colour(quantity)
+    x, colour = _place(ax, quantity), _QUANTITY_COLOURS[quantity]
     ax.plot(x, y, "_", markersize=26, label=f"{theory} theory", gid="error", color=colour)
     if np.isfinite(half_width):
         accuracy = {"linewidth": 9, "alpha": 0.3, "label": "accuracy, 95 %"}
@@ -138,7 +137,7 @@ def _one_prediction(
 
 def _one_measurement(ax: Any, quantity: str, source: str, values: Floats) -> None:
     """Draw every network of one problem as a dot beside the mean and its two standard errors."""
-    x, colour = _place(ax, quantity) + 0.15, _colour(quantity)
+    x, colour = _place(ax, quantity) + 0.15, _QUANTITY_COLOURS[quantity]
     dots = x + 0.1 + 0.1 * np.linspace(0, 1, len(values))
     ax.plot(dots, values, ".", markersize=3, alpha=0.6, label="single networks", color=colour)
     bar = 2 * np.nan_to_num(standard_error(values))
@@ -159,26 +158,21 @@ def _place(ax: Any, quantity: str) -> float:
     return float(places[name])
 
 
-def _series_style(quantity: str, i: int, k: int, count: int) -> dict[str, Any]:
-    """Return colour and width of series i of the k-th quantity."""
-    if count == 1:
-        return {"color": _colour(quantity)}
-    return {"color": style.series_colour(i, count)} | _line_width(k)
+def _series_options(layout: Layout, quantity: str, source: str, i: int, k: int) -> dict[str, Any]:
+    """Return colour, width and label of series i of the k-th quantity.
 
-
-def _colour(quantity: str) -> str:
-    return _QUANTITY_COLOURS.get(quantity, style.BLACK)
+    A single curve has the colour and the name of its quantity; in a grid they tell the series
+    apart, and the first quantity has the labels.
+    """
+    if len(layout.series) == 1:
+        label = f"{QUANTITY_NAMES[quantity]}, {source}"
+        return {"color": _QUANTITY_COLOURS[quantity], "label": label}
+    colour = style.series_colour(i, len(layout.series))
+    return {"color": colour, "label": None if k else layout.series[i]} | _line_width(k)
 
 
 def _line_width(k: int) -> dict[str, Any]:
     return {"linewidth": _THIN_LINE} if k else {}
-
-
-def _series_label(layout: Layout, quantity: str, source: str, i: int, k: int) -> str | None:
-    """Return quantity and source for a single curve; in a grid, the first quantity has labels."""
-    if len(layout.series) == 1:
-        return f"{QUANTITY_NAMES[quantity]}, {source}"
-    return None if k else layout.series[i]
 
 
 def _quantity_legend(

@@ -43,10 +43,12 @@ class Layout:
         names = list(axes)
         along = next((name for name in names if _are_numbers(axes[name])), names[0])
         others = [name for name in names if name != along]
-        points = product(*(axes[name] for name in others))
+        letters = [FIELDS[name].symbol or name for name in others]
         series = [
-            ", ".join(_assignment(name, value) for name, value in zip(others, point, strict=True))
-            for point in points
+            ", ".join(
+                f"{x} = {_short_text(value)}" for x, value in zip(letters, point, strict=True)
+            )
+            for point in product(*(axes[name] for name in others))
         ]
         order = tuple(names.index(name) for name in (*others, along))
         return cls(along, list(axes[along]), series, order)
@@ -112,10 +114,6 @@ def fixed_fields(problem: Problem, axes: Collection[str]) -> dict[str, Any]:
 def _are_numbers(values: list[Any]) -> bool:
     kinds = (numbers.Real, np.number)
     return all(isinstance(v, kinds) and not isinstance(v, bool) for v in values)
-
-
-def _assignment(name: str, value: Any) -> str:
-    return f"{FIELDS[name].symbol or name} = {_short_text(value)}"
 
 
 def _short_text(value: Any) -> str:

@@ -29,8 +29,7 @@ def draw_predictions(ax: Any, predicted: Floats, true: Floats) -> Any:
     with style.styled_axes(ax) as ax:
         ax.plot(ends, ends, color=style.GREY, linestyle=style.SHORT_DASHES, label="equal")
         ax.plot(predicted, true, ".", color=style.BLUE, alpha=0.6, label=f"{len(true)} rows")
-        ax.set_xlabel("predicted")
-        ax.set_ylabel("true")
+        ax.set(xlabel="predicted", ylabel="true")
         style.add_legend(ax)
         return ax
 
@@ -62,7 +61,6 @@ def draw_calibration(ax: Any, confidence: Floats, correct: Floats) -> Any:
     with style.styled_axes(ax) as ax:
         ax.plot(ends, ends, color=style.GREY, linestyle=style.SHORT_DASHES, label="equal")
         style.markers(ax, style.Curve(x, y, se), 0, f"{len(order)} rows, ± two standard errors")
-        ax.set_xlabel("probability of the predicted class")
-        ax.set_ylabel("share that is right")
+        ax.set(xlabel="probability of the predicted class", ylabel="share that is right")
         style.add_legend(ax)
         return ax

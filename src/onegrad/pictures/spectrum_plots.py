@@ -102,9 +102,9 @@ def _vertical_line(ax: Any, x: float, label: str, colour: str, **line: Any) -> N
 
 def _format_axes(ax: Any, low: float, high: float) -> Any:
     ticker = style.load_library("matplotlib.ticker", "plot")
-    ax.set(xscale="log", xlim=(low, high), ylabel="density of log s")
+    ax.set(xscale="log", xlim=(low, high))
+    ax.set(xlabel="singular values s of F, over √n", ylabel="density of log s")
     ax.set_ylim(bottom=0, auto=True)
-    ax.set_xlabel("singular values s of F, over √n")
     ax.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
     ax.xaxis.set_minor_formatter(ticker.NullFormatter())
     style.add_legend(ax)
