@@ -33,11 +33,7 @@ class Averages(NamedTuple):
 
 
 def gaussian_averages(
-    f: Function,
-    mean: Floats,
-    deviation: Floats,
-    flattening: float = 0.0,
-    tol: float = 1e-8,
+    f: Function, mean: Floats, deviation: Floats, flattening: float = 0.0, tol: float = 1e-8
 ) -> Averages:
     r"""Average :math:`f(m + s z)` under the density :math:`\varphi(z)(1 - \tau He_4(z))`.
 

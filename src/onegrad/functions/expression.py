@@ -17,13 +17,7 @@ import numpy as np
 import scipy
 
 from onegrad.arrays import Array
-from onegrad.functions.function import (
-    ArrayFunction,
-    Function,
-    HermiteSum,
-    Monomial,
-    index_count,
-)
+from onegrad.functions.function import ArrayFunction, Function, HermiteSum, Monomial, index_count
 from onegrad.functions.index_calculus import monomial_product
 
 Combination = dict[Monomial, float]
