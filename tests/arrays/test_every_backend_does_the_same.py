@@ -1,12 +1,16 @@
-"""What a backend offers, on every device, against NumPy's definitions."""
+"""What a backend offers, on every device and any number of threads, against NumPy's definitions."""
 
+import threading
 from itertools import product
 
 import numpy as np
+import pytest
 import scipy.special
 
 from onegrad.arrays import (
+    blas,
     erf,
+    get_ops,
     namespace,
     one_minus_square,
     ops_of,
@@ -15,8 +19,16 @@ from onegrad.arrays import (
     to_numpy,
     transpose,
 )
+from onegrad.parallel.threads import thread_pool
 
 JUNK = np.nan  # below the diagonal: neither filled nor read
+THREADS = 3
+
+
+@pytest.fixture(params=[1, THREADS], autouse=True)
+def threads(request):
+    with thread_pool(request.param):
+        yield request.param
 
 
 def normal(*shape, seed=0):
@@ -68,10 +80,18 @@ def test_elementwise(each_backend):
     same(each_backend.apply(f, there), np.tanh(x))
     same(each_backend.apply(f, there, each_backend.asarray(y), 0.5), np.tanh(x + 0.5 * y))
     same(each_backend.apply(f, there, out=there), np.tanh(x))
+    bits = get_ops().apply(np.tanh, x, y, 0.5)  # the same on any number of threads
+    np.testing.assert_array_equal(bits, np.tanh(x + 0.5 * y))
 
 
 def test_products(each_backend):
     at = each_backend.asarray
+    X, W, A = normal(2, 300, 64), normal(2, 90, 64, seed=1), normal(2, 64, 3, seed=2)
+    xp = namespace(each_backend.zeros(1))
+    same(each_backend.product(at(X), at(W)), X @ W.swapaxes(-1, -2))
+    found = each_backend.product(at(X), at(W), xp.tanh)
+    same(found, np.tanh(X @ W.swapaxes(-1, -2)))
+    same(each_backend.read_out(at(X), at(A)), X @ A)
     for m, stack in product((5, 130, 601), ((), (1,), (3,))):
         A, B = normal(*stack, 8, m), normal(*stack, 8, 4, seed=1)
         C = each_backend.zeros(*stack, m, 4)
@@ -139,10 +159,10 @@ def test_sums_of_several_workers(each_backend):
 
 
 def test_rows_are_scaled_mixed_and_mapped(each_backend):
-    X, r = normal(2, 40, 7), normal(2, 40, seed=1)
+    X, r = normal(2, 40, 70), normal(2, 40, seed=1)
     at = each_backend.asarray
     same(each_backend.scale_rows(at(X), at(r)), X * r[..., None])
-    c = each_backend.zeros(2, 7)
+    c = each_backend.zeros(2, 70)
     each_backend.add_weighted_rows(c, at(r), at(X))
     same(c, np.einsum("br,brd->bd", r, X))
     doubled = each_backend.by_rows(lambda i: 2 * at(X)[:, i], 40)
@@ -158,3 +178,36 @@ def test_one_value_has_no_standard_error():
     assert np.isnan(standard_error([4.0]))
     assert np.isnan(standard_error(np.ones((1, 2, 3)))).all()
     assert standard_error(np.ones((1, 2, 3))).shape == (2, 3)
+
+
+class Spy:
+    """A function that notes its threads, and keeps each until all have come."""
+
+    def __init__(self, function, expected):
+        self.function, self.expected, self.threads = function, expected, set()
+        self.all_here = threading.Event()
+
+    def __call__(self, *args, **kwargs):
+        self.threads.add(threading.get_ident())
+        if len(self.threads) == self.expected:
+            self.all_here.set()
+        self.all_here.wait(10.0)
+        return self.function(*args, **kwargs)
+
+
+def test_the_work_really_runs_on_several_threads_where_there_is_a_pool(threads, monkeypatch):
+    ops, A, C = get_ops(), normal(2, 300, 512), grams(2, 256)
+    for name, work in {
+        "tanh": lambda f: ops.apply(f, A),
+        "tanh of products": lambda f: ops.product(A, A, f),
+        "add_gram": lambda _: ops.add_gram(ops.zeros(2, 512, 512), A),
+        "add_product": lambda _: ops.add_product(ops.zeros(2, 512, 512), A, A),
+        "cholesky": lambda _: ops.shifted_cholesky(C, [1.0, 2.0, 3.0]),
+    }.items():
+        spy = Spy(getattr(blas, name, np.tanh), threads)
+        if hasattr(blas, name):
+            monkeypatch.setattr(blas, name, spy)
+        work(spy)
+        assert len(spy.threads) == threads, name
+        assert threads == 1 or threading.get_ident() not in spy.threads, name
+        assert threads > 1 or spy.threads == {threading.get_ident()}, name
