@@ -71,35 +71,28 @@ def test_networks_and_page_stay_below_it(tmp_path: Path, monkeypatch: pytest.Mon
         simulation_runs.estimate_seconds(plan, 1e12)
 
 
-ROUNDS = 20
-SCRIPT = f"""
-import resource, sys
+PAGES = """
+import resource
 import numpy as np
 from onegrad.arrays import keep_freed_memory
 
-if sys.argv[1] == "keep":
-    keep_freed_memory()
-def faults():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-def arrays():
-    for a in [np.empty(500_000) for _ in range(8)]:
-        a.fill(1.0)
-arrays(), arrays()
-before = faults()
-for _ in range({ROUNDS}):
-    arrays()
-print(faults() - before)
+def new_pages(rounds):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(rounds):
+        for a in [np.empty(500_000) for _ in range(8)]:
+            a.fill(1.0)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+new_pages(2), print(new_pages(20))
+keep_freed_memory()
+new_pages(2), print(new_pages(20))
 """
-
-
-def pages(mode: str) -> int:
-    """Return the pages that 20 times eight arrays of 4 MB cost in a process of their own."""
-    # Dask leaves settings of malloc in the environment of whoever starts its workers
-    plain = {name: v for name, v in os.environ.items() if not name.startswith("MALLOC_")}
-    return int(run_python(SCRIPT, mode, env=plain))
 
 
 @pytest.mark.full
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="about glibc's memory")
 def test_new_arrays_cost_no_new_pages_where_freed_ones_are_kept() -> None:
-    assert pages("keep") < 0.1 * pages("as ever")
+    # Dask leaves settings of malloc in the environment of whoever starts its workers
+    plain = {name: v for name, v in os.environ.items() if not name.startswith("MALLOC_")}
+    as_ever, with_memory_kept = map(int, run_python(PAGES, env=plain).split())
+    assert with_memory_kept < 0.1 * as_ever

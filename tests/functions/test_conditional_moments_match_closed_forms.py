@@ -7,21 +7,15 @@ import numpy as np
 import pytest
 from scipy.special import erf, ndtr
 
-from onegrad import Problem
 from onegrad.functions import resolve
 from onegrad.functions.averages import gaussian_averages, values_averaged
-
-
-def function(name):
-    return Problem(n=2, d=2, N=2, activation=name).sigma
-
 
 MEAN = np.linspace(-4, 4, 9)[:, None]
 DEVIATION = np.array([0.3, 1.0, 2.5])
 
 
 def test_relu():
-    value, slope, square = gaussian_averages(function("relu:raw"), MEAN, DEVIATION)
+    value, slope, square = gaussian_averages(resolve("relu:raw"), MEAN, DEVIATION)
     x = MEAN / DEVIATION
     density = np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
     assert value == pytest.approx(MEAN * ndtr(x) + DEVIATION * density, abs=1e-9)
@@ -32,7 +26,7 @@ def test_relu():
 
 def test_erf():
     # E erf(m + s z) = erf(m/sqrt(1 + 2 s^2)), and its derivative by m
-    value, slope, _ = gaussian_averages(function("erf:raw"), MEAN, DEVIATION)
+    value, slope, _ = gaussian_averages(resolve("erf:raw"), MEAN, DEVIATION)
     width = np.sqrt(1 + 2 * DEVIATION**2)
     assert value == pytest.approx(erf(MEAN / width), abs=1e-8)
     exact = DEVIATION * 2 / np.sqrt(np.pi) / width * np.exp(-((MEAN / width) ** 2))
@@ -43,7 +37,7 @@ def test_any_activation_against_brute_force():
     z = np.linspace(-10, 10, 400001)
     w = np.exp(-z * z / 2) / np.sqrt(2 * np.pi) * (z[1] - z[0])
     for name in ("tanh:raw", "arctan:raw", "gelu:raw", "hardtanh:raw"):
-        f = function(name)
+        f = resolve(name)
         averages = gaussian_averages(f, np.array([0.7]), np.array([1.6]))
         y = f(0.7 + 1.6 * z)
         expected = [y @ w, y @ (w * z), (y * y) @ w]
@@ -53,7 +47,7 @@ def test_any_activation_against_brute_force():
 def test_flattening_is_what_a_fixed_length_does_to_one_coordinate():
     # E z^4 = 3 d/(d + 2) on the sphere of radius sqrt(d); mixing over lengths gives back 3
     d = 1000
-    f = function("H2:raw")
+    f = resolve("H2:raw")
     _, _, square = gaussian_averages(f, np.zeros(1), np.ones(1), flattening=1 / (4 * d))
     assert square[0] + 1 == pytest.approx(3 * d / (d + 2), rel=1e-5)
     lengths = np.sqrt(1 + np.array([1, -1]) * np.sqrt(2 / d))
@@ -64,7 +58,7 @@ def test_flattening_is_what_a_fixed_length_does_to_one_coordinate():
 def test_fast_oscillations_are_not_taken_for_constants():
     for turns in (1, 4, 8, 16):
         deviation = 2 * np.pi * turns * np.ones(1)  # cos is 1 at every multiple of a step 1/turns
-        averages = gaussian_averages(function("cos:raw"), np.zeros(1), deviation)
+        averages = gaussian_averages(resolve("cos:raw"), np.zeros(1), deviation)
         assert np.ravel(averages) == pytest.approx([0, 0, 0.5], abs=1e-8), turns
 
 

@@ -69,19 +69,6 @@ def test_the_nonlinear_energy_is_a_difference_and_no_truncated_sum():
     assert f.nonlinear_energy == pytest.approx(0.266530, abs=2e-6)
 
 
-def test_tabulated_coefficients():
-    for name, c1, c2, c3, c_gt1 in (
-        ("tanh", 0.605706, 0, -0.060599, 0.165576),
-        ("erf", 0.651470, 0, -0.072386, 0.200364),
-        ("relu:unit", 0.856429, 0.341666, 0, 0.516264),
-        ("softplus", 0.5, 0.103310, 0, 0.146678),
-        ("sigmoid:unit", 0.992052, 0, -0.049931, 0.125829),
-    ):
-        f = resolve(name)
-        assert f.c[1:4] == pytest.approx([c1, c2, c3], abs=6e-7), name
-        assert math.sqrt(f.nonlinear_energy) == pytest.approx(c_gt1, abs=6e-7), name
-
-
 def test_every_registered_function():
     """Moments against adaptive quadrature between the kinks; the derivative against differences."""
     x = np.linspace(-4, 4, 81) + 0.0173  # off the kinks
