@@ -18,6 +18,30 @@ def visit(page: Any, url: str, query: str = SMALL) -> None:
     wait(page, "window.onegrad?.model().here", 180)
 
 
+def enter(page: Any, field: str, text: str) -> None:
+    """Type into a field and press Enter."""
+    page.fill(f"#{field}", text)
+    page.press(f"#{field}", "Enter")
+
+
+def slide(page: Any, name: str, *values: float, pause: int = 0, end: bool = False) -> list[bool]:
+    """Move a slider through these values, and say when the page was waiting for errors."""
+    return page.evaluate(
+        """async ([id, values, pause, end]) => {
+          const slider = document.getElementById(id), waiting = [];
+          for (const value of values) {
+            slider.value = value;
+            slider.dispatchEvent(new Event("input", { bubbles: true }));
+            await new Promise((wake) => setTimeout(wake, pause));
+            waiting.push(document.body.innerText.toLowerCase().includes("computing the errors"));
+          }
+          if (end) slider.dispatchEvent(new Event("change", { bubbles: true }));
+          return waiting;
+        }""",
+        [f"{name}-slider", values, pause, end],
+    )
+
+
 def look_at(page: Any, view: str) -> None:
     """Scroll to a card until it is painted with all that was asked for.
 

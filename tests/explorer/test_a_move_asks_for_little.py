@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any
 from urllib.parse import urlsplit
 
 from browsing import finished, wait
 
-from exploring import look_at, visit
+from exploring import look_at, slide, visit
 
 MOVES = 12
-DRAG = """async ([id, moves]) => {
-  const slider = document.getElementById(id), seen = [];
-  const [low, high] = [Number(slider.min), Number(slider.max)];
-  for (let i = 1; i <= moves; i += 1) {
-    slider.value = low + ((high - low) * i) / (moves + 1);
-    slider.dispatchEvent(new Event("input", { bubbles: true }));
-    await new Promise((wake) => setTimeout(wake, 60));
-    seen.push(document.body.innerText.toLowerCase().includes("computing the errors"));
-  }
-  return seen;
-}"""
+
+
+def drag(page: Any, name: str) -> list[bool]:
+    """Move a slider over its whole range."""
+    ends = "id => ['min', 'max'].map((end) => Number(document.getElementById(id)[end]))"
+    low, high = page.evaluate(ends, f"{name}-slider")
+    steps = (low + (high - low) * i / (MOVES + 1) for i in range(1, MOVES + 1))
+    return slide(page, name, *steps, pause=60)
 
 
 def counted(page: Any) -> Counter[str]:
@@ -37,7 +35,7 @@ def test_a_drag_asks_for_points_and_then_one_curve(page, url) -> None:
     finished(page)
     for name in ("ridge", "noise", "n"):
         count = counted(page)
-        waits = page.evaluate(DRAG, [f"{name}-slider", MOVES])
+        waits = drag(page, name)
         assert not any(waits), name  # numbers of a moment ago stay until the next ones come
         assert count["/api/curve"] == 0, name
         # one at a time, the newest wins: never more questions than moves, and some answers
@@ -54,17 +52,12 @@ def test_the_step_is_read_off_its_curve_and_every_move_is_answered(page, url) ->
     visit(page, url)
     finished(page)
     count = counted(page)
-    page.evaluate(DRAG, ["alpha-slider", MOVES])
+    drag(page, "alpha")
     assert count["/api/here"] == count["/api/instant"] == count["/api/curve"] == 0
     assert 1 <= count["/api/spectrum"] <= MOVES
     # slow enough for an answer each, the number that is painted is that of the slider
-    for ridge in ("0.02", "0.3", "0.004"):
-        page.evaluate(
-            """ridge => { const slider = document.getElementById("ridge-slider");
-              slider.value = Math.log10(ridge);
-              slider.dispatchEvent(new Event("input", { bubbles: true })); }""",
-            float(ridge),
-        )
+    for ridge in (0.02, 0.3, 0.004):
+        slide(page, "ridge", math.log10(ridge))
         wait(page, "onegrad.model().here && !onegrad.painting")
         shown = page.evaluate("onegrad.model().here.test")
         reading = float(page.inner_text("#readings .test b"))

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from browsing import finished, wait
+from scipy.integrate import cumulative_trapezoid
 
 import onegrad as og
-from exploring import figure, hold_back, look_at, series, visit
+from exploring import enter, figure, hold_back, look_at, series, visit
 from onegrad.explorer.api import reference_levels
 from onegrad.networks import neurons
 from onegrad.theory import learned_coefficients
@@ -30,8 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::onegrad.exceptions.AssumptionWa
 
 def move(page: Any, alpha: str) -> og.Problem:
     """Move the slider there, wait until all is known, and give the problem that is shown."""
-    page.fill("#alpha", alpha)
-    page.press("#alpha", "Enter")
+    enter(page, "alpha", alpha)
     wait(page, f"onegrad.model().alpha === {alpha}")
     wait(page, "onegrad.idle && onegrad.model().curve.finished")
     return PROBLEM.replace(alpha=float(alpha))
@@ -174,8 +174,7 @@ def test_sentences_of_sizes_of_no_change_and_of_high_degrees(page, url) -> None:
     assert "within 0.5\u00a0% of the untrained network" in caption(page, "errors")
     assert "No spike stands outside the bulk. Nor does one as n → ∞." in caption(page, "spectrum")
 
-    page.fill("#teacher", "H1 + H5/10")
-    page.press("#teacher", "Enter")
+    enter(page, "teacher", "H1 + H5/10")
     wait(page, "onegrad.model().state.teacher.includes('H5') && onegrad.idle")
     assert "of the degree\u20115 part" in page.inner_text("#caption-learned")
 
@@ -185,8 +184,7 @@ def test_the_network_of_another_setting_is_not_shown(page, url) -> None:
     visit(page, url, QUERY + "0.3")
     finished(page)
     release = hold_back(page, "**/api/network*")
-    page.fill("#n", "600")
-    page.press("#n", "Enter")
+    enter(page, "n", "600")
     wait(page, "onegrad.model().sizesNow.n === 600 && onegrad.model().here && !onegrad.painting")
     wait(page, "!onegrad.model().stale.spectrum && !onegrad.painting")
     assert page.evaluate("onegrad.model().network") is None
@@ -210,12 +208,11 @@ def test_a_network_that_leaves_the_drawn_bulk_is_said_to(page, url) -> None:
             continue
         assert "bulk of untrained features" in said and "deforms at n = 2000" in said
         spectrum = og.spectrum(problem.replace(alpha=float(alpha)))
-        x, rho = np.asarray(spectrum.x), np.asarray(spectrum.rho)
-        mass = np.concatenate([[0], np.cumsum(np.diff(x) * (rho[1:] + rho[:-1]) / 2)])
+        mass = cumulative_trapezoid(spectrum.rho, spectrum.x, initial=0)
         eigenvalues = np.array(page.evaluate("onegrad.model().network.eigenvalues"))
         bulk = np.sort(eigenvalues[len(spectrum.spikes) :])
         shares = (np.arange(len(bulk)) + 0.5) / len(bulk)
-        displaced = np.abs(np.interp(bulk, x, mass / mass[-1]) - shares).max()
+        displaced = np.abs(np.interp(bulk, spectrum.x, mass / mass[-1]) - shares).max()
         assert int(re.search(r"at least (\d+)\s%", said)[1]) == pytest.approx(
             100 * displaced, abs=0.6
         )

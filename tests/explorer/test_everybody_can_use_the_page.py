@@ -6,7 +6,7 @@ import re
 
 from browsing import finished, wait
 
-from exploring import look_at, series, visit
+from exploring import enter, look_at, series, visit
 
 
 def test_a_phone_shows_everything_without_scrolling_sideways(page, url) -> None:
@@ -130,20 +130,19 @@ def test_every_chart_is_told_in_numbers(page, url) -> None:
 def test_fields_take_what_people_type(page, url) -> None:
     visit(page, url)
 
-    def enter(field: str, text: str, value: str) -> None:
-        page.fill(f"#{field}", text)
-        page.press(f"#{field}", "Enter")
+    def take(field: str, text: str, value: str) -> None:
+        enter(page, field, text)
         wait(page, f"onegrad.model().state.{field} === '{value}' && !onegrad.complaint")
 
     for text, value in (("4,000", "4000"), ("1,250", "1250"), ("2 000", "2000")):
-        enter("n", text, value)
-    enter("noise", "0,3", "0.3")
+        take("n", text, value)
+    take("noise", "0,3", "0.3")
     for formula, text in (
         ("x^3 - 3*x", "= H₃"),
         ("tanh(2*x)", "= 0.729 H₁ − 0.102 H₃ + 0.013 H₅ − 0.00133 H₇ + ..."),
         ("H1 + H3/2", "= H₁ + 0.5 H₃"),
     ):
-        enter("teacher", formula, formula)
+        take("teacher", formula, formula)
         wait(page, "onegrad.model().here && onegrad.idle")
         assert page.inner_text("#expansion-teacher") == text
     page.focus("#noise-slider")  # a slider that has the focus follows a preset

@@ -6,7 +6,7 @@ from typing import Any
 
 from browsing import finished, wait
 
-from exploring import SMALL, hold_back, look_at, query_of, visit
+from exploring import SMALL, enter, hold_back, look_at, query_of, visit
 
 BAD = (
     ("n", "ten", "n must be a whole number"),
@@ -113,8 +113,7 @@ def test_an_activation_that_is_refused_leaves_nothing_behind(page, url) -> None:
     teacher, neurons = (page.evaluate(f"JSON.stringify(onegrad.model().{x})") for x in (
         "instant", "network.eigenvalues.length"))  # fmt: skip
     release = hold_back(page, "**/api/instant?*activation=cos*")
-    page.fill("#activation", "cos")
-    page.press("#activation", "Enter")
+    enter(page, "activation", "cos")
     page.wait_for_selector("#error-activation:not(:empty)")
     wait(page, "onegrad.complaint !== null")
     assert release()  # the answer about cos comes after the page has gone back

@@ -14,7 +14,7 @@ import pytest
 from browsing import wait
 
 import onegrad as og
-from exploring import look_at
+from exploring import look_at, slide
 from onegrad.explorer import api, export
 from onegrad.explorer.api import network_answer
 from onegrad.explorer.controls import PRESETS, read_problem
@@ -108,12 +108,7 @@ def exported(browser: Any, file: Path) -> Iterator[Any]:
 def test_it_moves_without_a_server(exported) -> None:
     page = exported
     for alpha in (0.1, 0.4, 0.445):
-        page.evaluate(
-            """alpha => { const slider = document.getElementById("alpha-slider");
-              slider.value = alpha; slider.dispatchEvent(new Event("input", { bubbles: true }));
-              slider.dispatchEvent(new Event("change", { bubbles: true })); }""",
-            alpha,
-        )
+        slide(page, "alpha", alpha, end=True)
         wait(page, f"onegrad.model().alpha === {alpha} && !onegrad.painting")
         problem = PROBLEM.replace(alpha=alpha)
         assert page.evaluate("onegrad.model().here.test") == pytest.approx(

@@ -6,7 +6,7 @@ import pytest
 from browsing import finished, wait
 
 import onegrad as og
-from exploring import QUADRATURE, figure, look_at, query_of, series, visit
+from exploring import QUADRATURE, enter, figure, look_at, query_of, series, visit
 
 PROBLEM = og.Problem(n=300, d=100, N=150, teacher="tanh", noise=0.1, ridge=0.05)  # as SMALL
 
@@ -65,8 +65,7 @@ def test_a_slider_moves_the_picture(page, url) -> None:
 def test_steps_off_the_curve_are_computed_and_a_click_sets_one(page, url) -> None:
     visit(page, url)
     for field, value in (("eta", "0"), ("alpha", "0.7")):
-        page.fill(f"#{field}", value)
-        page.press(f"#{field}", "Enter")
+        enter(page, field, value)
         wait(page, f"onegrad.model().state.{field} === '{value}' && onegrad.model().here")
         expected = og.predict(PROBLEM.replace(**{field: float(value)})).test
         assert page.evaluate("onegrad.model().here.test") == pytest.approx(expected, rel=QUADRATURE)

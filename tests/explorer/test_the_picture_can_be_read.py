@@ -8,7 +8,7 @@ from browsing import finished, wait
 from scipy.integrate import cumulative_trapezoid
 
 import onegrad as og
-from exploring import visit
+from exploring import enter, visit
 from onegrad.explorer.controls import PRESETS, read_problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.exceptions.AssumptionWarning")
@@ -83,8 +83,7 @@ def test_minus_signs_and_subscripts_are_typeset(page, url) -> None:
     assert page.locator("#notes sub").first.inner_text() == "1"
     ticks = page.locator("#plot-errors .xtick").all_text_contents()
     assert "−0.2" in ticks
-    page.fill("#alpha", "0.4")
-    page.press("#alpha", "Enter")
+    enter(page, "alpha", "0.4")
     page.wait_for_selector("#caption-spectrum sup:has-text('0.10')")  # n to the power 0.10
     words = page.inner_text("body").lower()
     for talk in ("newton", "iteration", "quadrature", "nodes", "residual of", "converge"):

@@ -8,7 +8,7 @@ import pytest
 from browsing import finished, wait
 
 import onegrad as og
-from exploring import hold_back, visit
+from exploring import enter, hold_back, visit
 from onegrad.explorer.controls import PRESETS, read_problem
 
 PROBLEM = read_problem(next(p.query for p in PRESETS if p.name == "Setting 2"))
@@ -74,8 +74,7 @@ def test_the_steps_say_what_is_shown_and_end_in_an_exercise(page, url) -> None:
     text = page.inner_text("#tour-text")
     assert "has a cubic part only; softplus has no cubic part" in text
     assert page.inner_text("#expansion-teacher") == "= H₃"
-    page.fill("#activation", "tanh")
-    page.press("#activation", "Enter")
+    enter(page, "activation", "tanh")
     wait(page, "onegrad.model().state.activation === 'tanh' && onegrad.idle")
     assert "tanh has them too" in page.inner_text("#tour-text")
     page.click("#tour-close")
@@ -142,8 +141,7 @@ def test_the_step_of_the_tour_is_in_the_address(page, url) -> None:
     visit(page, url, "tour=2")
     page.click("#tour-next")
     wait(page, "location.search.includes('tour=3')")
-    page.fill("#alpha", "0.15")
-    page.press("#alpha", "Enter")
+    enter(page, "alpha", "0.15")
     wait(page, "location.search.includes('alpha=0.15')")
     page.reload()
     wait(page, "window.onegrad?.model().here")

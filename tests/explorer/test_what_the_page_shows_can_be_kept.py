@@ -10,23 +10,13 @@ import sys
 import pytest
 from browsing import finished, wait
 
-from exploring import QUADRATURE, query_of, series, visit
+from exploring import QUADRATURE, enter, query_of, series, slide, visit
 
 
 def test_the_state_lives_in_the_url_and_a_drag_is_one_entry(page, url) -> None:
     visit(page, url)
     start = page.evaluate("history.length")
-    page.evaluate(
-        """async () => {
-          const slider = document.getElementById("alpha-slider");
-          for (const value of [0.31, 0.33, 0.35, 0.4]) {
-            slider.value = value;
-            slider.dispatchEvent(new Event("input", { bubbles: true }));
-            await new Promise((wake) => setTimeout(wake, 30));
-          }
-          slider.dispatchEvent(new Event("change", { bubbles: true }));
-        }"""
-    )
+    slide(page, "alpha", 0.31, 0.33, 0.35, 0.4, pause=30, end=True)
     wait(page, "location.search.includes('alpha=0.4')")
     assert page.evaluate("history.length") == start + 1
     page.go_back()
@@ -34,8 +24,7 @@ def test_the_state_lives_in_the_url_and_a_drag_is_one_entry(page, url) -> None:
 
     page.click("#presets button:has-text('Setting 1')")
     wait(page, "onegrad.model().state.noise === '1'")
-    page.fill("#teacher", "H1 + H3/6")
-    page.press("#teacher", "Enter")
+    enter(page, "teacher", "H1 + H3/6")
     wait(page, "onegrad.model().state.teacher.includes('H3')")
     shared = page.url
     assert query_of(page)["teacher"] == "H1 + H3/6"
