@@ -144,7 +144,9 @@ def test_a_store_whose_damage_is_not_noticed(soak, monkeypatch):
 
 
 def test_weights_that_are_ignored(soak, monkeypatch):
-    class Ignorant(soak.weights.og.OneStepRegressor):
+    import onegrad as og
+
+    class Ignorant(og.OneStepRegressor):
         def fit(self, X, y=None, sample_weight=None, **_):
             return super().fit(X, y)
 

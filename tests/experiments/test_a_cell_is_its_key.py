@@ -48,7 +48,7 @@ def test_steps_and_penalties_share_a_cell_and_sizes_do_not() -> None:
     assert len({c.key for c in cells}) == 6
 
 
-CONVENTIONS = {
+CONVENTIONS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     "moniri": ({"n": 400, "phi": 0.5, "psi": 0.8}, {"d": 200, "N": 250, "residual": "full"}),
     "ba": ({"d": 100, "psi1": 5, "psi2": 2}, {"n": 500, "N": 200, "residual": "labels"}),
     "cui": ({"d": 9, "p": 16, "n0": 8, "n": 30, "eta": 2}, {"N": 16, "n_step": 8, "eta": 8}),

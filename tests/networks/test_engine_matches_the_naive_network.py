@@ -59,7 +59,8 @@ def test_errors_match(name):
     errors = simulate(p, [3], n_test=N_TEST, leave_one_out=True, eta=ETAS, ridge=RIDGES)
     purpose = Purpose.STEP if p.ridge_rows == "same" else Purpose.RIDGE
     drawn = p.replace(labels="plain")
-    mean, beta = naive.fit_of_labels(*data(drawn, Purpose.STEP, p.n_step)[:2], p.labels)
+    X, y, _ = data(drawn, Purpose.STEP, p.n_step)
+    mean, beta = naive.fit_of_labels(X, y, p.labels)
     X_tilde, y_tilde, _ = data(drawn, purpose, p.n)
     X_test, _, clean = data(drawn, Purpose.TEST, N_TEST)
     y_tilde, clean = y_tilde - mean - X_tilde @ beta, clean - mean - X_test @ beta

@@ -73,7 +73,8 @@ def test_adamw_trains_all_settings_as_one_by_one():
     for biases in (False, True):
         W, a, c, *b = adamw(SMALL.sigma, X, y, start, settings, biases, get_ops())
         for k in range(3):
-            expected = one_adamw(X, y, *start, *settings[:, k], biases)
+            rate, decay = settings[:, k]
+            expected = one_adamw(X, y, *start, rate, decay, biases)
             values = [W[k], a[k, :, 0], c[k]] + [x[k] for x in b]
             for value, reference in zip(values, expected, strict=False):
                 assert value == pytest.approx(reference, rel=1e-9, abs=1e-12), biases
