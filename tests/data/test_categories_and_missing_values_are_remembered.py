@@ -4,10 +4,8 @@ import datetime
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from onegrad.data.encoding import MAX_INDICATORS, Encoding
-from onegrad.exceptions import InvalidInput
 
 TABLE = pa.table(
     {
@@ -46,12 +44,3 @@ def test_only_frequent_values_get_an_indicator():
     encoding = Encoding.learn(pa.table({"c": values}))
     assert len(encoding.inputs) == MAX_INDICATORS
     assert "c=v150" in encoding.inputs
-
-
-def test_what_does_not_fit_is_named():
-    encoding = Encoding.learn(TABLE)
-    with pytest.raises(InvalidInput, match="column 'colour': missing"):
-        encoding(TABLE.drop_columns(["colour"]))
-    text = pa.table({**{c: TABLE[c] for c in TABLE.column_names}, "size": ["a", "b", "c", "d"]})
-    with pytest.raises(InvalidInput, match="'size': cannot be read as numbers"):
-        encoding(text)

@@ -29,55 +29,26 @@ def reference():
     return estimator().fit(X, Y)
 
 
-def in_parquet(folder):
+def sources(folder):
+    """Write the rows in every format; return what reads them."""
     pq.write_table(table(), folder / "one.parquet", row_group_size=100)
-    return source(folder / "one.parquet", target="y")
-
-
-def in_many_parquet_files(folder):
+    (folder / "many").mkdir()
     for i in range(3):
-        pq.write_table(table(slice(i * 300, (i + 1) * 300)), folder / f"part{i}.parquet")
-    return source(folder, target="y", columns=["a", "b", "c"])
-
-
-def in_csv(folder):
+        pq.write_table(table(slice(i * 300, (i + 1) * 300)), folder / f"many/part{i}.parquet")
     table().to_pandas().to_csv(folder / "one.csv", index=False, float_format="%.17g")
-    return source(str(folder / "*.csv"), target="y")
-
-
-def in_npz(folder):
     np.savez(folder / "one.npz", X=X, y=Y)
-    return source(folder / "one.npz", target="y")
-
-
-def in_compressed_npz(folder):
-    np.savez_compressed(folder / "one.npz", X=np.asfortranarray(X), y=Y)
-    return source(folder / "one.npz", target="y")
-
-
-def in_npy(folder):
+    np.savez_compressed(folder / "packed.npz", X=np.asfortranarray(X), y=Y)
     np.save(folder / "one.npy", np.column_stack([X, Y]))
-    return source(folder / "one.npy", target=-1)
-
-
-def in_a_list_of_blocks(_):
-    return source([(X[:17], Y[:17]), (X[17:], Y[17:])])
-
-
-def in_a_function(_):
-    return source(lambda: iter([(X[:500], Y[:500]), (X[500:], Y[500:])]))
-
-
-def in_a_dask_array(_):
-    import dask.array as da
-
-    return source(da.from_array(X, chunks=(250, 2)), da.from_array(Y, chunks=400))
-
-
-def in_a_dask_frame(_):
-    import dask.dataframe as dd
-
-    return source(dd.from_pandas(table().to_pandas(), npartitions=4), target="y")
+    return [
+        source(folder / "one.parquet", target="y"),
+        source(folder / "many", target="y", columns=["a", "b", "c"]),
+        source(str(folder / "*.csv"), target="y"),
+        source(folder / "one.npz", target="y"),
+        source(folder / "packed.npz", target="y"),
+        source(folder / "one.npy", target=-1),
+        source([(X[:17], Y[:17]), (X[17:], Y[17:])]),
+        source(lambda: iter([(X[:500], Y[:500]), (X[500:], Y[500:])])),
+    ]
 
 
 def same_coefficients(fitted, reference):
@@ -87,21 +58,22 @@ def same_coefficients(fitted, reference):
 
 
 def test_same_coefficients_and_predictions(tmp_path, reference):
-    for i, make in enumerate(
-        (in_parquet, in_many_parquet_files, in_csv, in_npz, in_compressed_npz, in_npy,
-         in_a_list_of_blocks, in_a_function)
-    ):  # fmt: skip
-        (tmp_path / str(i)).mkdir()
-        same_coefficients(estimator().fit(make(tmp_path / str(i))), reference)
-    fitted, expected = estimator().fit(in_parquet(tmp_path)), reference.predict(X)
+    of_file, *others = (estimator().fit(data) for data in sources(tmp_path))
+    for fitted in (of_file, *others):
+        same_coefficients(fitted, reference)
     for inputs in (str(tmp_path / "one.parquet"), table(), table().select(["y", "c", "b", "a"])):
-        np.testing.assert_allclose(fitted.predict(inputs), expected, atol=1e-9)
+        np.testing.assert_allclose(of_file.predict(inputs), reference.predict(X), atol=1e-9)
 
 
 @pytest.mark.full  # loads Dask
-@pytest.mark.parametrize("make", [in_a_dask_array, in_a_dask_frame])
-def test_dask_collections(make, reference):
-    same_coefficients(estimator().fit(make(None)), reference)
+def test_dask_collections(reference):
+    import dask.array as da
+    import dask.dataframe as dd
+
+    arrays = source(da.from_array(X, chunks=(250, 2)), da.from_array(Y, chunks=400))
+    frame = source(dd.from_pandas(table().to_pandas(), npartitions=4), target="y")
+    for data in (arrays, frame):
+        same_coefficients(estimator().fit(data), reference)
 
 
 def test_a_stream_that_is_read_once_learns_its_first_layer_from_its_beginning():

@@ -51,9 +51,6 @@ def test_entries_have_the_distribution_of_their_law():
         limit = 1.95 / np.sqrt(len(x))  # passed by one sample in a thousand
         assert scipy.stats.kstest(x, exact.cdf).statistic < limit, law
         assert scipy.stats.kstest(1.05 * x, exact.cdf).statistic > limit, law
-
-
-def test_rademacher_entries_are_signs():
     assert set(np.unique(rows(1000, inputs="rademacher")[0])) == {-1, 1}
 
 

@@ -3,8 +3,6 @@
 A GPU records kernels; here a tape of torch's operations stands in for it, on the CPU.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -12,25 +10,22 @@ import onegrad as og
 from onegrad.arrays import get_ops
 from onegrad.arrays.executor import RandomBlock, run_directly
 from onegrad.arrays.torch_executor import Recorder, TorchExecutor
+from onegrad.parallel.threads import WorkCancelled
 
 pytestmark = pytest.mark.torch
 
 BASE = {"n": 60, "d": 12, "N": 30, "noise": 0.3, "eta": 1.0}
-PROBLEMS = {
-    "as they come": {},
-    "the same rows": {"ridge_rows": "same"},
-    "fewer rows than neurons": {"n": 20},
-    "two steps": {"steps": 2},
-    "a residual, an intercept": {"residual": "full", "intercept": True},
-    "wrong labels": {"corrupted": 0.2, "labels": "centred"},
-    "other laws": {"inputs": "spiked(2)", "readout": "rademacher", "weights": "sphere"},
-    "a spectrum": {"inputs": "power-law(1)", "activation": "relu"},
-}
-GRIDS = {
-    "one": {},
-    "single": {"dtype": "float32"},
-    "several": {"eta": [0.5, 2.0], "ridge": [0.01, 0.1, 1.0]},
-}
+PROBLEMS = (
+    {},
+    {"ridge_rows": "same"},
+    {"n": 20},  # fewer rows than neurons
+    {"steps": 2},
+    {"residual": "full", "intercept": True},
+    {"corrupted": 0.2, "labels": "centred"},
+    {"inputs": "spiked(2)", "readout": "rademacher", "weights": "sphere"},
+    {"inputs": "power-law(1)", "activation": "relu"},
+)
+GRIDS = ({}, {"dtype": "float32"}, {"eta": [0.5, 2.0], "ridge": [0.01, 0.1, 1.0]})
 
 
 def tape(fails_at_the_end=False):
@@ -73,27 +68,28 @@ def tape(fails_at_the_end=False):
     return Tape()
 
 
-@pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
-@pytest.mark.parametrize("fields", PROBLEMS.values(), ids=PROBLEMS)
-def test_repeated_stacks_find_the_same(fields, grid, monkeypatch):
-    problem, batch = og.Problem(**(BASE | fields)), 1 if grid == {} else 3
-    run = {"seeds": [5, 2, 11, 3, 8, 6, 7], "batch": batch, "device": "torch", "random": "device"}
-    plain = og.simulate(problem, **run, **grid)
-    recorders, calls_of_repeater = [], []
+@pytest.mark.parametrize("fields", PROBLEMS, ids=str)
+def test_repeated_stacks_find_the_same(fields, monkeypatch):
+    recorders, stacks_of_runs = [], []
 
     def repeater(self, stacks, entries):
-        calls_of_repeater.append((stacks, entries))
+        stacks_of_runs.append(stacks)
         recorders.append(Recorder(self))
         return recorders[-1]
 
     monkeypatch.setattr(TorchExecutor, "graph", lambda self: tape())
-    monkeypatch.setattr(TorchExecutor, "repeater", repeater)
-    repeated = og.simulate(problem, **run, **grid)
-    assert recorders and not any(recorder.failure for recorder in recorders)
-    assert calls_of_repeater[0][0] == -(-7 // batch)
-    for name in ("train", "test", "risk", "squared_loss", "overlap"):
-        one, other = getattr(plain, name).values, getattr(repeated, name).values
-        np.testing.assert_allclose(other, one, rtol=1e-12, atol=0)
+    for grid in GRIDS:
+        batch = 3 if grid else 1
+        problem, run = og.Problem(**(BASE | fields)), {"seeds": [5, 2, 11, 3, 8, 6, 7], **grid}
+        run |= {"batch": batch, "device": "torch", "random": "device"}
+        plain = og.simulate(problem, **run)
+        with monkeypatch.context() as patch:
+            patch.setattr(TorchExecutor, "repeater", repeater)
+            repeated = og.simulate(problem, **run)
+        assert stacks_of_runs[-1] == -(-7 // batch) and not recorders[-1].failure
+        for name in ("train", "test", "risk", "squared_loss", "overlap"):
+            one, other = getattr(plain, name).values, getattr(repeated, name).values
+            np.testing.assert_allclose(other, one, rtol=1e-12, atol=0, err_msg=str(grid))
 
 
 def two_numbers(ops):
@@ -129,24 +125,19 @@ def test_the_work_itself_is_called_twice(monkeypatch):
     assert len(calls) == 3
 
 
-def test_what_cannot_be_recorded_is_called_as_it_is(monkeypatch):
+def test_what_cannot_be_recorded_is_called_as_it_is_and_a_stop_ends_the_run(monkeypatch):
     ops = get_ops("torch")
+    work = two_numbers(ops)
     monkeypatch.setattr(ops.executor, "graph", lambda: tape(fails_at_the_end=True))
-    recorder, work = Recorder(ops.executor), two_numbers(ops)
+    recorder = Recorder(ops.executor)
     for i in range(4):
         found = recorder(work, (i,), lambda: None)
         np.testing.assert_array_equal(found["all"], run_directly(work, (i,), lambda: None)["all"])
     assert "not permitted" in recorder.failure
-
-
-def test_a_stop_while_recording_ends_the_run(monkeypatch):
-    from onegrad.parallel.threads import WorkCancelled
-
-    ops = get_ops("torch")
     monkeypatch.setattr(ops.executor, "graph", tape)
-    recorder, work = Recorder(ops.executor), two_numbers(ops)
-    recorder(work, (0,), lambda: None)
-    recorder(work, (1,), lambda: None)
+    recorder = Recorder(ops.executor)
+    for i in range(2):
+        recorder(work, (i,), lambda: None)
 
     def stop():
         raise WorkCancelled

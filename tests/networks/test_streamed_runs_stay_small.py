@@ -7,18 +7,6 @@ import pytest
 import onegrad as og
 from onegrad.networks import SimulateOptions, make_plan, run_plan
 from onegrad.networks.plan import peak_bytes
-from programs import run_python
-
-MEASURE = """
-import resource, sys
-import onegrad as og
-from onegrad.networks.simulation import simulate
-n, d, N = map(int, sys.argv[1:])
-simulation = simulate(og.Problem(n=n, d=d, N=N, eta=2.0), [0])
-assert 0 < simulation.test.mean < 1
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(peak * (1 if sys.platform == "darwin" else 1024))
-"""
 
 
 @pytest.mark.full
@@ -44,11 +32,3 @@ def test_the_peak_lies_below_the_estimate(sizes, networks, leave_one_out):
     assert plan.groups[0].peak_bytes == estimate
     assert 0.4 * estimate < peak < 1.1 * estimate
     assert peak < 8 * p.n * p.N or p.n < 10_000  # n x N is never held
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("sizes", "limit"), [((262_144, 512, 1024), 1.5e9), ((10**6, 64, 128), 5e8)]
-)
-def test_long_runs_fit_in_bounded_memory(sizes, limit):
-    assert int(run_python(MEASURE, *sizes)) < limit

@@ -29,14 +29,6 @@ def _two_threads():
         yield
 
 
-def test_contexts_may_be_nested():
-    with one_blas_thread:
-        with one_blas_thread:
-            assert threads() == {1}
-        assert threads() == {1}
-    assert threads() == {2}
-
-
 def test_threads_share_one_limit_whatever_the_order_they_leave_in(monkeypatch):
     limits, together = [], Barrier(2, timeout=60)
 
