@@ -33,7 +33,7 @@ def test_theory_agrees_with_networks(fields, degrees) -> None:
     problem = og.Problem(n=600, d=200, N=300, **{"teacher": "H1 + H2/sqrt(2)", **fields})
     predicted = learned_coefficients(problem).learned
     measured = np.array(
-        [learned_part(problem, seed, n_test=10_000).coefficients for seed in range(SEEDS)]
+        [learned_part(problem, seed, n_test=10_000)["coefficients"] for seed in range(SEEDS)]
     )
     mean, se = measured.mean(0), measured.std(0, ddof=1) / np.sqrt(SEEDS)
     for k in degrees:

@@ -134,8 +134,7 @@ def _average_errors(axis: str, networks: list[list[dict[str, float]]]) -> dict[s
 
 def _features_at_step(run: SimulationRun, seed: int) -> dict[str, Any]:
     """Return eigenvalues of F F^T/n and the learned part of one network at the present step."""
-    part = learned_part(run.problem, seed)
-    network = {"coefficients": part.coefficients, "u": part.u, "fitted": part.fitted}
+    network = learned_part(run.problem, seed)
     if seed < MAX_SPECTRA:
         singular_values = spectrum(run.problem, seeds=[seed], distances=False).F[0]
         network["eigenvalues"] = np.sort(singular_values**2 / run.problem.n)[::-1]

@@ -297,21 +297,11 @@ def predict_fresh_rows(problem: Problem, seed: int, n_test: int) -> FreshPredict
     return FreshPredictions(*(np.concatenate(x) for x in (indices, labels, predictions)))
 
 
-@dataclass(frozen=True)
-class LearnedPart:
-    r"""The part of its teacher that one network has learned, as a function of u = beta_star . x.
+def learned_part(problem: Problem, seed: int = 0, *, n_test: int = 20_000) -> dict[str, Floats]:
+    r"""Train the network of this seed; return what it learned of u = beta_star . x on fresh rows.
 
-    coefficients : :math:`E[\hat f(x)\,h_k(u)]`, k = 0, 1, ...
-    u, fitted : mean of u and of the prediction in bins of equal probability.
-    """
-
-    coefficients: Floats
-    u: Floats
-    fitted: Floats
-
-
-def learned_part(problem: Problem, seed: int = 0, *, n_test: int = 20_000) -> LearnedPart:
-    """Train the network of this seed and project it on the teacher's index over fresh rows.
+    coefficients : :math:`E[\hat f(x)\,h_k(u)]`, k = 0, 1, ...; u, fitted : means of u and of the
+    prediction in bins of equal probability.
 
     See tests/explorer/test_what_theory_says_is_learned_is_learned.py.
     """
@@ -324,8 +314,8 @@ def learned_part(problem: Problem, seed: int = 0, *, n_test: int = 20_000) -> Le
     fresh = predict_fresh_rows(problem, seed, n_test)
     u, f = fresh.indices[:, 0], fresh.predictions
     bins = np.array_split(np.argsort(u), INDEX_BINS)
-    return LearnedPart(
-        coefficients=fresh.learned_coefficients(MAX_PROJECTED_DEGREE),
-        u=np.array([u[i].mean() for i in bins]),
-        fitted=np.array([f[i].mean() for i in bins]),
-    )
+    return {
+        "coefficients": fresh.learned_coefficients(MAX_PROJECTED_DEGREE),
+        "u": np.array([u[i].mean() for i in bins]),
+        "fitted": np.array([f[i].mean() for i in bins]),
+    }

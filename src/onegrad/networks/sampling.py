@@ -100,8 +100,11 @@ class InputRows:
             return cls(problem, streams, law, scales=scales)
         v = streams.entries(GAUSSIAN, (Purpose.DIRECTION,), 0, 1, d)
         v /= (v * v).sum(-1)[..., None] ** 0.5
-        if problem.input_overlap:
-            v = _turned(v, beta_star[:, None, :, 0], problem.input_overlap)
+        if problem.input_overlap:  # turned to have this cosine with the teacher's first
+            star, cosine = beta_star[:, None, :, 0], problem.input_overlap
+            off = v - (v * star).sum(-1)[..., None] * star
+            off /= (off * off).sum(-1)[..., None] ** 0.5
+            v = cosine * star + math.sqrt(1 - cosine**2) * off
         return cls(problem, streams, law, direction=v)
 
     def begin(self, rows: RowSet, start: int, count: int) -> Callable[[], Array]:
@@ -135,13 +138,6 @@ class InputRows:
         first = rows_before(self.problem, rows) + start
         picked = [self.data[order[first : first + count]] for order in self.orders]
         return self.streams.ops.asarray(np.stack(picked))
-
-
-def _turned(v: Array, beta_star: Array, cosine: float) -> Array:
-    """Return unit vectors (B, 1, d) turned to have this cosine with the teacher's first."""
-    off = v - (v * beta_star).sum(-1)[..., None] * beta_star
-    off /= (off * off).sum(-1)[..., None] ** 0.5
-    return cosine * beta_star + math.sqrt(1 - cosine**2) * off
 
 
 # -- labels --------------------------------------------------------------------------------

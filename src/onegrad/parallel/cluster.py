@@ -172,7 +172,8 @@ def cluster_client(
                     dashboard_address="127.0.0.1:0",
                     silence_logs="CRITICAL",
                 )
-                _start_workers_with_gpus(cluster, workers or 0, gpus)
+                if gpus:
+                    _start_workers_with_gpus(cluster, workers or 0, gpus)
             scheduler = stack.enter_context(cluster)
         else:
             _check_scheduler_listens(address)
@@ -190,17 +191,16 @@ def cluster_client(
 
 
 def _start_workers_with_gpus(cluster: Any, workers: int, gpus: Sequence[str]) -> None:
-    """Start workers that own these GPUs in turn; none where there are no GPUs.
+    """Start workers that own these GPUs in turn.
 
     The environment of a process is set before torch looks for devices in it.
     """
-    for i in range(workers) if gpus else ():
+    for i in range(workers):
         (spec,) = cluster.new_worker_spec().values()
         owned = {"CUDA_VISIBLE_DEVICES": gpus[i % len(gpus)]}
         options = spec["options"] | {"env": spec["options"].get("env", {}) | owned}
         cluster.worker_spec[i] = spec | {"options": options}
-    if gpus:
-        cluster.scale(workers)
+    cluster.scale(workers)
 
 
 def _check_scheduler_listens(address: str) -> None:

@@ -43,10 +43,9 @@ def errors(cell: Cell, device: str) -> CellValues:
     values = {q: getattr(simulation, q).values for q in ERRORS}
     if simulation.precision_error is not None:
         for q in ("train", "test"):
-            differences = np.full_like(values[q], np.nan)
             repeated = getattr(simulation.precision_error, q).values
-            differences[: len(repeated)] = repeated
-            values[f"{q}_precision_error"] = differences
+            values[f"{q}_precision_error"] = np.full_like(values[q], np.nan)
+            values[f"{q}_precision_error"][: len(repeated)] = repeated
     return values
 
 
