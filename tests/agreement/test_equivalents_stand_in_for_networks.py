@@ -6,7 +6,7 @@ import pytest
 import onegrad as og
 from onegrad.arrays import get_ops
 from onegrad.networks import spectrum
-from onegrad.networks.equivalents import spiked
+from onegrad.networks.models import spiked
 from onegrad.networks.network import Network
 from onegrad.networks.sampling import Sampler
 from onegrad.networks.simulation import simulate

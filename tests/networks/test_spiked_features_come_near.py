@@ -7,7 +7,7 @@ import pytest
 import scipy.linalg
 
 import onegrad as og
-from onegrad.networks.equivalents import (
+from onegrad.networks.models import (
     distance_to_spiked,
     operator_norm,
     spike_norms,

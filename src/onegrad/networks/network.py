@@ -225,12 +225,3 @@ def shared_features(
 
     on_host = ops.device == "cpu"  # elsewhere networks one after the other fill the device
     return FeatureMap(int(W.shape[1]), len(etas), features, stacked if on_host else None)
-
-
-def input_features(d: int) -> FeatureMap:
-    """Return the inputs themselves as features."""
-
-    def features(block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
-        yield block.X[..., neurons]
-
-    return FeatureMap(d, 1, features)

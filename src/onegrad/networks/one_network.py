@@ -14,8 +14,8 @@ from onegrad.arrays import Floats, Ops, get_ops, standard_error
 from onegrad.exceptions import InvalidInput
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.io.progress import as_progress
-from onegrad.networks.equivalents import distance_to_spiked
 from onegrad.networks.fits import fits
+from onegrad.networks.models import distance_to_spiked
 from onegrad.networks.network import Network, layer_features
 from onegrad.networks.plan import seed_tuple
 from onegrad.networks.sampling import RowSet, Sampler

@@ -19,11 +19,9 @@ from onegrad.arrays import (
     run_directly,
 )
 from onegrad.exceptions import NotConverged
-from onegrad.functions import IDENTITY
-from onegrad.networks.equivalents import gaussian_equivalent, spiked
 from onegrad.networks.fits import TILE_NEURONS, fits
-from onegrad.networks.kernels import kernel_fit
-from onegrad.networks.network import FeatureMap, Network, input_features
+from onegrad.networks.models import features_of, kernel_fit
+from onegrad.networks.network import FeatureMap, Network
 from onegrad.networks.plan import KERNEL_MODELS, GradientGroup, Plan
 from onegrad.networks.sampling import RowSet, SampleBlock, Sampler, Tick, sum_over_rows
 from onegrad.networks.streams import Purpose
@@ -177,19 +175,6 @@ def stack_errors(
     if any(etas):
         errors["overlap"] = plan.ops.exact.cast(_overlap(network))
     return errors
-
-
-def features_of(model: str, network: Network, etas: tuple[float, ...]) -> FeatureMap:
-    """Return the feature map of a model at distinct etas; the untrained network's at zero alone."""
-    if model == "linear":
-        return input_features(network.sampler.problem.d)
-    if model == "random-features":
-        return network.untrained()
-    if model in ("spiked", "spiked-printed") and any(etas):
-        return spiked(network, etas, printed=model == "spiked-printed")
-    f = IDENTITY if model == "gaussian-equivalent" else None
-    features = network.trained(etas, f) if any(etas) else network.untrained(f)
-    return features if f is None else gaussian_equivalent(network.sampler, features)
 
 
 def _risks(sampler: Sampler, features: FeatureMap, path: Sequence[Fit], n_test: int) -> Array:

@@ -8,7 +8,7 @@ import scipy.linalg
 from onegrad.arrays import Floats, get_ops, to_numpy
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import CellValues, per_seed
-from onegrad.networks.equivalents import distance_to_spiked, operator_norm, spike_norms
+from onegrad.networks.models import distance_to_spiked, operator_norm, spike_norms
 from onegrad.networks.one_network import network_of
 
 SPIKES = 4  # of F_l whose norms are returned

@@ -7,7 +7,7 @@ import numpy as np
 
 from onegrad.experiments import Check, Points, Results, check
 from onegrad.functions.hermite import gauss_hermite
-from onegrad.networks.equivalents import smoothed_power
+from onegrad.networks.models import smoothed_power
 from onegrad.pictures import Curve, style
 from onegrad.problem import Problem
 from onegrad.studies.drawing import seed_curve

@@ -1,4 +1,4 @@
-r"""Features that the theorems put in place of the trained ones.
+r"""The models beside the trained network: what theorems put in its place, and baselines.
 
 *Spiked*:
 :math:`F_\ell = F_0 + \sum_{k=1}^{\ell} c_k(c_1\eta)^k\,q_k(\tilde X\beta)(a^{\circ k})^\top`.
@@ -7,23 +7,57 @@ residual of the step and :math:`q_k(t) = E_z(t + \delta z)^k` with :math:`c_1\de
 the gradient's part that is not rank one: that part lengthens every neuron.
 
 *Gaussian equivalent*: :math:`c_0 + c_1\tilde XW^\top + c_{>1}Z` with independent standard normal Z.
+
+Kernel ridge is in the units of N features: ridge means the same as for the network.
+
+* `ntk`: tangent features of the first layer,
+  :math:`K = \tfrac1d XX'^\top \odot S\,\mathrm{diag}(Na_i^2)\,S'^\top` with
+  :math:`S=\sigma'(XW_0^\top)`
+* `inner-product-kernel`: infinitely many untrained neurons,
+  :math:`K = N k(x\cdot x'/d)`, :math:`k(t) = \sum_k k!\,c_k^2 t^k`
+* `rbf-kernel`: :math:`K = N\exp(-\|x-x'\|^2/2d)`
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from onegrad.arrays import Array, Floats, namespace, to_numpy
 from onegrad.exceptions import InvalidInput
+from onegrad.functions import IDENTITY
+from onegrad.functions.function import Function
 from onegrad.networks.network import ALL_NEURONS, FeatureMap, Network
-from onegrad.networks.sampling import SampleBlock, Sampler
+from onegrad.networks.sampling import RowSet, SampleBlock, Sampler
 from onegrad.networks.streams import GAUSSIAN, Purpose
 from onegrad.problem.conventions import step_window
+from onegrad.ridge import Fit, solve_dual
 
 TILE_COLUMNS = 1024  # columns of independent normals that share a stream
+SERIES_TERMS = 12  # of k; x . x'/d is small off the diagonal and about one on it
+
+
+def features_of(model: str, network: Network, etas: tuple[float, ...]) -> FeatureMap:
+    """Return the feature map of a model at distinct etas; the untrained network's at zero alone."""
+    if model == "linear":
+        return FeatureMap(network.sampler.problem.d, 1, _inputs)
+    if model == "random-features":
+        return network.untrained()
+    if model in ("spiked", "spiked-printed") and any(etas):
+        return spiked(network, etas, printed=model == "spiked-printed")
+    f = IDENTITY if model == "gaussian-equivalent" else None
+    features = network.trained(etas, f) if any(etas) else network.untrained(f)
+    return features if f is None else gaussian_equivalent(network.sampler, features)
+
+
+def _inputs(block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
+    """Yield the inputs themselves, the features of the linear model."""
+    yield block.X[..., neurons]
+
+
+# -- in place of the trained features --------------------------------------------------------
 
 
 def spikes_of_step(n: int, eta: float) -> int:
@@ -144,3 +178,50 @@ def gaussian_equivalent(sampler: Sampler, linear: FeatureMap) -> FeatureMap:
             yield float(sigma.c[1]) * P + noise
 
     return FeatureMap(linear.width, linear.networks, features)
+
+
+# -- kernels ---------------------------------------------------------------------------------
+
+
+def kernel(name: str, network: Network, X: Array, Y: Array) -> Array:
+    """Return the kernel of this name between rows X (B, m, d) and Y (B, n, d), as (B, m, n)."""
+    ops, p = network.sampler.ops, network.sampler.problem
+    products = ops.product(X, Y)
+    if name == "ntk":
+        S, T = (ops.product(rows, network.W, p.sigma.derivative) for rows in (X, Y))
+        return (products / p.d) * ops.product(S * (p.N * network.a * network.a)[:, None, :], T)
+    if name == "rbf-kernel":
+        squares = (X * X).sum(-1)[..., None] + (Y * Y).sum(-1)[..., None, :]
+        return p.N * namespace(X).exp((products - squares / 2) / p.d)
+    t = products / p.d
+    total = 0.0 * t
+    for term in reversed(_dual_activation(p.sigma)):  # Horner
+        total = total * t + term
+    return p.N * total
+
+
+def _dual_activation(sigma: Function) -> list[float]:
+    r"""Return the terms of :math:`k(t) = \sum_k k!\,c_k^2t^k`, its tail in one power.
+
+    With the tail, :math:`k(1)=E\sigma^2`. A polynomial with non-negative coefficients, hence
+    positive definite for inputs of any length.
+    """
+    terms = [math.factorial(k) * float(sigma.c[k]) ** 2 for k in range(SERIES_TERMS)]
+    return [*terms, max(sigma.second_moment - sum(terms), 0.0)]
+
+
+def kernel_fit(
+    name: str, network: Network, ridges: Sequence[float], n_test: int, leave_one_out: bool
+) -> tuple[Fit, Floats]:
+    """Fit kernel ridge on the rows of the ridge fit; return it and its risk (B, R) on test rows."""
+    sampler, cast = network.sampler, network.sampler.ops.exact.cast
+    rows = sampler.all_ridge_rows()
+    K = cast(kernel(name, network, rows.X, rows.X))
+    fit = solve_dual(K, cast(rows.y), ridges, sampler.problem.intercept, leave_one_out)
+    del K
+    total = np.zeros((sampler.stack_size, len(ridges)))
+    for block in sampler.blocks(RowSet(Purpose.TEST, n_test)):
+        f = cast(kernel(name, network, block.X, rows.X)) @ fit.coef
+        r = block.clean[..., None] - f - fit.intercept[:, None]
+        total += to_numpy((r * r).sum(-2))
+    return fit, total / n_test
