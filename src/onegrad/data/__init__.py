@@ -7,7 +7,6 @@ fit in memory, one after the other. A pass over the data is :func:`sum_over_part
 function of one partition, so that the number of workers, partitions and blocks changes nothing.
 """
 
-from onegrad.data.partitions import Partition, RowBlock, sum_over_partitions
-from onegrad.data.sources import Source, source
-
-__all__ = ["Partition", "RowBlock", "Source", "source", "sum_over_partitions"]
+from onegrad.data.partitions import sum_over_partitions as sum_over_partitions
+from onegrad.data.sources import Source as Source
+from onegrad.data.sources import source as source
