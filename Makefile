@@ -82,13 +82,12 @@ bench: $(VENV)/.installed-test  ## speed beside the matrix-product rate measured
 	$(BIN)/python benchmarks/simulate.py
 
 docs: $(VENV)/.installed-docs docs/extra/moving.html  ## the documentation as a site in site/; warnings are errors
-	$(ONE_THREAD) MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs site
+	$(ONE_THREAD) MPLBACKEND=Agg $(BIN)/python -m sphinx -j $(JOBS) -W --keep-going -q -b html -d build/doctrees docs site
 	$(BIN)/python docs/check_site.py site
 	@echo "site/index.html: open it in any browser"
 
 docs/extra/moving.html: | $(VENV)/.installed-docs
-	@mkdir -p $(@D)
-	$(BIN)/onegrad explore --export $@
+	$(ONE_THREAD) PYTHONWARNINGS=ignore $(BIN)/python docs/make_explorer.py
 
 dist: $(VENV)/.installed-dist  ## wheel and sdist in dist/, each tried out in an environment of its own
 	rm -rf dist

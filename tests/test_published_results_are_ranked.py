@@ -42,7 +42,7 @@ def test_ranks_are_means_over_sets():
 
 @pytest.fixture
 def folder(tmp_path):
-    """Two sets of made data, and published scores of a good and a bad method."""
+    """Two sets of made data, published scores of a good and a bad method, and recorded ones."""
     rng = np.random.default_rng(0)
     sets = {}
     for name in ("flat", "steep"):
@@ -50,7 +50,7 @@ def folder(tmp_path):
         y = X[:, 0] * (1 if name == "flat" else 20) + 0.1 * rng.standard_normal(ROWS)
         np.savez(tmp_path / f"{name}.npz", X=X, y=y)
         scores = {"perfect": 0.0, "hopeless": 1e6}
-        sets[name] = {"rows": ROWS, "published_rmse": scores}
+        sets[name] = {"rows": ROWS, "published_rmse": scores, "train+val": {"rmse": -1.0}}
     (tmp_path / "published.json").write_text(json.dumps({"sets": sets}))
     return tmp_path
 
@@ -74,6 +74,11 @@ def test_the_estimator_is_ranked_beside_them(folder, capsys):
     assert cells[0]["rmse"] == pytest.approx(rmse, rel=1e-9) and rmse < 0.5
     (folder / "flat.npz").unlink()  # what is done is not computed again
     assert published.main([*options(folder), "--sets", "flat"]) == 0
+
+
+def test_recorded_scores_need_no_data(folder, capsys):
+    assert published.main([*options(folder), "--recorded", "--data", "nowhere"]) == 0
+    assert "| 1 | onegrad | 1.00 |" in capsys.readouterr().out
 
 
 def test_other_rows_than_the_published_ones_are_refused(folder):
