@@ -8,7 +8,7 @@ import pytest
 
 import onegrad as og
 from onegrad.arrays import get_ops
-from onegrad.arrays.executor import RandomBlock, run_directly
+from onegrad.arrays.executor import run_directly
 from onegrad.arrays.torch_executor import Recorder, TorchExecutor
 from onegrad.parallel.threads import WorkCancelled
 
@@ -96,7 +96,7 @@ def two_numbers(ops):
     """Work of a constant and of random numbers."""
 
     def work(seeds, tick):
-        X = ops.executor.draw(seeds, RandomBlock((1,), 0, 4, 3, normal=True))
+        X = ops.executor.draw(seeds, (1,), 0, 4, 3, normal=True)
         tick()
         tick()
         return {"sum": X.sum(-1) + ops.asarray([1.0, 2.0, 3.0, 4.0]), "all": X.sum((1, 2))}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,20 +18,6 @@ Words = TypeVar("Words", int, np.ndarray[Any, np.dtype[np.uint64]])
 Seeds = tuple[int, ...]
 Work = Callable[[Seeds, Callable[[], None]], dict[str, Array]]  # (seeds, tick): arrays by name
 Repeat = Callable[[Work, Seeds, Callable[[], None]], dict[str, Floats]]  # how it is called
-
-
-@dataclass(frozen=True)
-class RandomBlock:
-    """Rows from `start` on of the random matrix that a key names: normal, or uniform over [0, 1).
-
-    The numbers do not depend on how many rows are drawn at a time.
-    """
-
-    key: tuple[int, ...]
-    start: int
-    rows: int
-    width: int
-    normal: bool
 
 
 class DeviceExecutor:
@@ -50,9 +35,15 @@ class DeviceExecutor:
         del stacks, entries
         return run_directly
 
-    def draw(self, seeds: Sequence[int], block: RandomBlock) -> Array:
-        """Return numbers of the device's own generator, shape (seeds, rows, width)."""
-        raise NotImplementedError(f"no device draws {block} for {len(seeds)} seeds")
+    def draw(
+        self, seeds: Seeds, key: tuple[int, ...], start: int, rows: int, width: int, normal: bool
+    ) -> Array:
+        """Return rows from `start` on of the random matrix of each seed, (seeds, rows, width).
+
+        A key names the matrix; its entries are normal, or uniform over [0, 1), and do not depend on
+        how many rows are drawn at a time.
+        """
+        raise NotImplementedError
 
     def wait(self) -> None:
         """Wait until the device has finished."""

@@ -15,16 +15,17 @@ import logging
 import math
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import reduce
 from typing import Any
+
+import numpy as np
 
 from onegrad.arrays.executor import (
     GOLDEN_GAMMA,
     MASK_64,
     DeviceExecutor,
-    RandomBlock,
     Repeat,
     Seeds,
     Work,
@@ -86,24 +87,25 @@ class TorchExecutor(DeviceExecutor):
         recording = _current_recording()
         return make() if recording is None else recording.array(make)
 
-    def draw(self, seeds: Sequence[int], block: RandomBlock) -> Array:
-        shape = (len(seeds), block.rows, block.width)
-        kind = {"dtype": self.drawn, "device": self.place}
+    def draw(
+        self, seeds: Seeds, key: tuple[int, ...], start: int, rows: int, width: int, normal: bool
+    ) -> Array:
+        shape, kind = (len(seeds), rows, width), {"dtype": self.drawn, "device": self.place}
         out = self.reused(lambda: self.torch.empty(shape, **kind))
         streams = [
-            (reduce(_mix, (*block.key, block.start + r), 0), out[:, r : r + STREAM_ROWS].unbind(0))
-            for r in range(0, block.rows, STREAM_ROWS)
+            (reduce(_mix, (*key, start + r), 0), out[:, r : r + STREAM_ROWS].unbind(0))
+            for r in range(0, rows, STREAM_ROWS)
         ]
 
-        def fill(seeds: Sequence[int]) -> None:
+        def fill(seeds: Seeds) -> None:
             generator = self._generator()
             for name, stack in streams:
-                for seed, rows in zip(seeds, stack, strict=True):
+                for seed, part in zip(seeds, stack, strict=True):
                     generator.manual_seed(_mix(name, seed) >> 1)
-                    if block.normal:
-                        rows.normal_(generator=generator)
+                    if normal:
+                        part.normal_(generator=generator)
                     else:
-                        rows.uniform_(generator=generator)
+                        part.uniform_(generator=generator)
 
         recording = _current_recording()
         if recording is None or recording.draws is None:
@@ -149,14 +151,16 @@ class Recorder:
         if recording is None:
             recording = recordings[len(seeds)] = Recording()
             with recording.as_current():
-                return _fetch(work(seeds, tick))
+                return _fetch(*_flat(work(seeds, tick)))
         if recording.graph is None and not self.failure:
             try:
                 recording.capture(self.executor, work, seeds)
             except RuntimeError as error:  # torch's: something that cannot be recorded
                 self.failure = f"{type(error).__name__}: {error}"
                 logging.getLogger(__name__).info("stacks are not recorded: %s", self.failure)
-        return _fetch(work(seeds, tick)) if recording.graph is None else recording(seeds, tick)
+        if recording.graph is None:
+            return _fetch(*_flat(work(seeds, tick)))
+        return recording(seeds, tick)
 
 
 class Recording:
@@ -204,21 +208,20 @@ class Recording:
             try:
                 with self.as_current():
                     results = work(seeds, self._count)
-                self.flat = executor.torch.cat([x.reshape(-1) for x in results.values()])
+                self.flat, self.shapes = _flat(results)
             except BaseException:
                 with suppress(RuntimeError):
                     graph.capture_end()
                 raise
             graph.capture_end()
             del before
-        self.shapes = {name: tuple(x.shape) for name, x in results.items()}
         self.graph = graph
 
     def __call__(self, seeds: Seeds, tick: Callable[[], None]) -> dict[str, Floats]:
         for draw in self.draws or ():
             draw(seeds)
         self.graph.replay()
-        results = _split(to_numpy(self.flat), self.shapes)
+        results = _fetch(self.flat, self.shapes)
         for _ in range(self.ticks):
             tick()
         return results
@@ -231,19 +234,16 @@ class Recording:
         self.ticks += 1
 
 
-def _fetch(results: dict[str, Array]) -> dict[str, Floats]:
-    """Return torch tensors of one type in host memory, by one copy."""
+def _flat(results: dict[str, Array]) -> tuple[Array, dict[str, tuple[int, ...]]]:
+    """Return all entries of tensors of one type as one tensor, for one copy, and their shapes."""
     flat = namespace(next(iter(results.values()))).cat([x.reshape(-1) for x in results.values()])
-    return _split(to_numpy(flat), {name: tuple(x.shape) for name, x in results.items()})
+    return flat, {name: tuple(x.shape) for name, x in results.items()}
 
 
-def _split(flat: Floats, shapes: dict[str, tuple[int, ...]]) -> dict[str, Floats]:
-    parts, start = {}, 0
-    for name, shape in shapes.items():
-        stop = start + math.prod(shape)
-        parts[name] = flat[start:stop].reshape(shape)
-        start = stop
-    return parts
+def _fetch(flat: Array, shapes: dict[str, tuple[int, ...]]) -> dict[str, Floats]:
+    ends = np.cumsum([math.prod(shape) for shape in shapes.values()])
+    parts = np.split(to_numpy(flat), ends[:-1])
+    return {name: part.reshape(shapes[name]) for name, part in zip(shapes, parts, strict=True)}
 
 
 def _current_recording() -> Recording | None:

@@ -14,7 +14,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from onegrad.arrays import Array, Floats, Ops, RandomBlock
+from onegrad.arrays import Array, Floats, Ops
 from onegrad.exceptions import InvalidInput
 from onegrad.parallel.threads import pool_submit
 from onegrad.problem import Law
@@ -92,8 +92,8 @@ class Streams:
         if law.name not in DEVICE_ENTRIES:
             problem = f"cannot draw {law.name}; use random='host'"
             raise InvalidInput("random", "device", problem=problem)
-        block = RandomBlock(key, start, rows, width, normal=law.name == "gaussian")
-        drawn = self.ops.executor.draw(self.seeds, block)
+        normal = law.name == "gaussian"
+        drawn = self.ops.executor.draw(self.seeds, key, start, rows, width, normal)
         if law.name == "rademacher":
             return (drawn < 0.5).to(drawn.dtype) * 2 - 1
         return (drawn - 0.5) * 12**0.5 if law.name == "uniform" else drawn
