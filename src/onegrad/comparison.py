@@ -179,7 +179,7 @@ class Comparison:
         return f"Comparison: {self.sentence}"
 
     def _repr_html_(self) -> str:
-        return html_table(self.sentence, self.prediction.problem.changed(), self.table())
+        return html_table(self.sentence, self.prediction.problem, self.table())
 
 
 def deviations(prediction: Prediction, simulation: Simulation, name: str) -> Floats:

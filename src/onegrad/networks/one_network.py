@@ -127,7 +127,7 @@ class MeasuredSpectrum:
 
     def _repr_html_(self) -> str:
         title = f"Spectra of {network_count(len(self.seeds))}"
-        return html_table(title, self.problem.changed(), self._rows())
+        return html_table(title, self.problem, self._rows())
 
 
 def spectrum(

@@ -17,7 +17,6 @@ from onegrad.io.progress import as_progress
 from onegrad.networks.plan import Plan, make_plan, repeat_plan
 from onegrad.networks.run import run_plan
 from onegrad.pictures.error_curves import check_quantities, draw_measured_errors
-from onegrad.pictures.layout import fixed_fields
 from onegrad.pictures.result_tables import (
     dataframe,
     html_table,
@@ -190,9 +189,8 @@ class Simulation:
         return network_count(len(self.seeds)) + kind
 
     def _repr_html_(self) -> str:
-        settings = fixed_fields(self.problem, self.axes)
         rows = [row_with_errors(row) for row in self.results()]
-        return html_table(f"Simulation: {self._networks}", settings, rows)
+        return html_table(f"Simulation: {self._networks}", self.problem, rows, self.axes)
 
 
 def simulate(

@@ -1,8 +1,13 @@
-"""Plots of errors: a theory's lines in the bands of their accuracy, networks as markers."""
+"""Plots of errors: a theory's lines in the bands of their accuracy, networks as markers.
+
+A grid of problems has one field along x, and a series for each combination of the other values.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,7 +15,8 @@ import numpy as np
 from onegrad.arrays import Floats, standard_error
 from onegrad.exceptions import check_choice
 from onegrad.pictures import style
-from onegrad.pictures.layout import Layout, choose_y_scale
+from onegrad.pictures.result_tables import field_text, is_number
+from onegrad.problem import FIELDS
 
 QUANTITY_NAMES = {
     "test": "test error",
@@ -30,6 +36,74 @@ _SHARED_SAMPLES = ("alpha", "eta", "ridge")  # axes along which a seed keeps its
 _MAX_SINGLE_NETWORKS = 60  # networks that are drawn one by one
 _MAX_LEVEL_DISTANCE = 0.5  # heights of the picture beyond which a level is left out
 _THIN_LINE = 0.8  # for all quantities but the first, where colours tell the series apart
+MIN_LOG_RATIO = 20.0  # an axis whose largest and smallest value differ by more is logarithmic
+MAX_LEGEND_CHARACTERS = 24  # of one value in the legend
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The place of every point of a grid.
+
+    Parameters
+    ----------
+    name : field along x; None for a single problem.
+    values : values of that field.
+    series : name of each series in the legend.
+    order : axes of the grid, with the one along x last.
+    """
+
+    name: str | None
+    values: list[Any]
+    series: list[str]
+    order: tuple[int, ...]
+
+    @classmethod
+    def of(cls, axes: dict[str, list[Any]]) -> Layout:
+        """Put the first axis of numbers along x, or the first axis if none has numbers."""
+        if not axes:
+            return cls(None, [], [""], ())
+        names = list(axes)
+        along = next((name for name in names if _are_numbers(axes[name])), names[0])
+        others = [name for name in names if name != along]
+        texts = [
+            [f"{FIELDS[name].symbol or name} = {_short_text(value)}" for value in axes[name]]
+            for name in others
+        ]
+        series = [", ".join(point) for point in product(*texts)]
+        order = tuple(names.index(name) for name in (*others, along))
+        return cls(along, list(axes[along]), series, order)
+
+    @property
+    def x(self) -> Floats:
+        """Positions along x: the numbers themselves, or 0, 1, ... for names."""
+        if self.name is None or not _are_numbers(self.values):
+            return np.arange(len(self.values), dtype=float)
+        return np.array(self.values, dtype=float)
+
+    def lines(self, values: Any) -> Floats:
+        """Reshape an array of shape (..., *grid) to (..., series, along x)."""
+        array = np.asarray(values, dtype=float)
+        lead = array.ndim - len(self.order)
+        moved = array.transpose(*range(lead), *(lead + i for i in self.order))
+        return moved.reshape(*array.shape[:lead], len(self.series), len(self.values))
+
+    def format_x_axis(self, ax: Any) -> None:
+        """Set label and scale of the x axis, and mark the thresholds if it is that of alpha."""
+        if self.name is None:
+            return
+        field = FIELDS[self.name]
+        ax.set_xlabel(field.label)
+        if not _are_numbers(self.values):
+            ax.set_xticks(self.x, [_short_text(value) for value in self.values])
+            return
+        positive = self.x[self.x > 0]
+        if field.logarithmic and len(positive) and self.x.max() > MIN_LOG_RATIO * positive.min():
+            if self.x.min() < 0 or len(positive) < len(self.x):  # eta = 0, the untrained network
+                ax.set_xscale("symlog", linthresh=float(positive.min()))
+            else:
+                ax.set_xscale("log")
+        if self.name == "alpha":
+            style.mark_thresholds(ax, low=self.x.min() - 1e-9, high=self.x.max() + 1e-9)
 
 
 def check_quantities(quantities: str | Sequence[str], choices: Sequence[str]) -> list[str]:
@@ -211,21 +285,37 @@ def _in_order(
 ) -> tuple[Floats, Floats, Floats]:
     """Return x, y and the band in order of x, with a gap at each threshold if the theory jumps."""
     order = np.argsort(layout.x, kind="stable")
-    columns = [values[order] for values in (layout.x, y, half_width)]
+    x, y, half_width = (values[order] for values in (layout.x, y, half_width))
     if layout.name == "alpha" and jumps:
         stairs = [(k - 1) / (2 * k) for k in range(1, 40)]
-        places = np.unique(np.searchsorted(columns[0], stairs, "right"))
+        places = np.unique(np.searchsorted(x, stairs, "right"))
         gaps = [int(i) for i in places if 0 < i < len(order)]
-        columns = [np.insert(values, gaps, np.nan) for values in columns]
-    x, y, half_width = columns
+        x, y, half_width = (np.insert(values, gaps, np.nan) for values in (x, y, half_width))
     return x, y, half_width
 
 
 def _format_axes(ax: Any, layout: Layout, quantities: list[str]) -> Any:
     """Set scales, labels and the legend."""
     layout.format_x_axis(ax)
-    choose_y_scale(ax)
+    _choose_y_scale(ax)
     label = QUANTITY_NAMES[quantities[0]] if len(quantities) == 1 and layout.name else "error"
     ax.set_ylabel(label if ax.get_ylabel() in ("", label) else "error")
     style.add_legend(ax)
     return ax
+
+
+def _choose_y_scale(ax: Any) -> None:
+    """Make the y axis logarithmic if the errors are positive and span orders of magnitude."""
+    curves = [line.get_ydata(orig=False) for line in ax.get_lines() if line.get_gid() == "error"]
+    values = np.concatenate([np.ravel(y) for y in curves]) if curves else np.ones(1)
+    values = values[np.isfinite(values)]
+    if len(values) and values.min() > 0 and values.max() > MIN_LOG_RATIO * values.min():
+        ax.set_yscale("log")
+
+
+def _are_numbers(values: list[Any]) -> bool:
+    return all(map(is_number, values))
+
+
+def _short_text(value: Any) -> str:
+    return field_text(value)[:MAX_LEGEND_CHARACTERS]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import numbers
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from typing import Any
 
 from onegrad.pictures.style import load_library
+from onegrad.problem import Problem
 
 MAX_HTML_ROWS = 12
 _CELL_STYLE = "text-align: right; font-variant-numeric: tabular-nums"
@@ -18,8 +20,16 @@ def dataframe(rows: Sequence[Mapping[str, Any]]) -> Any:
     return load_library("pandas", "to_dataframe").DataFrame([dict(row) for row in rows])
 
 
-def html_table(title: str, settings: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the title, the settings and the first rows as HTML, with all text escaped."""
+def html_table(
+    title: str, problem: Problem, rows: Sequence[Mapping[str, Any]], axes: Collection[str] = ()
+) -> str:
+    """Return title, settings and first rows of a grid over `axes` as HTML, all text escaped.
+
+    The settings are the fields that differ from their defaults and are the same all over the grid.
+    """
+    step_fields = {"alpha", "eta"}  # each follows from the other
+    varied = set(axes) | (step_fields if step_fields & set(axes) else set())
+    settings = {name: value for name, value in problem.changed().items() if name not in varied}
     words = ", ".join(f"{name} = {_text(value)}" for name, value in settings.items())
     parts = [f"<p><b>{escape(title)}</b><br>{escape(words)}</p>"]
     if rows:
@@ -43,6 +53,20 @@ def _cell(value: Any) -> str:
 
 def _text(value: Any) -> str:
     return f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def field_text(value: Any) -> str:
+    """Return the value of a field as a reader sees it: numbers short, functions by name."""
+    if is_number(value):
+        return f"{float(value):.6g}"
+    if isinstance(value, tuple) and value and callable(value[0]):
+        value = value[0]  # a function with its derivative
+    return str(getattr(value, "name", None) or getattr(value, "__name__", None) or value)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a real number of Python or NumPy."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def row_with_errors(row: Mapping[str, Any]) -> dict[str, Any]:

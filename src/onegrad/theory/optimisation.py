@@ -30,7 +30,6 @@ from onegrad.exceptions import (
 from onegrad.io.json_values import json_values
 from onegrad.pictures import style
 from onegrad.pictures.error_curves import draw_predicted_errors
-from onegrad.pictures.layout import fixed_fields
 from onegrad.pictures.result_tables import dataframe, html_table
 from onegrad.problem import Problem, check_axes, list_axes
 from onegrad.theory.direction import NumberOrArray
@@ -161,7 +160,7 @@ class Optimum:
 
     def _repr_html_(self) -> str:
         title = f"Best {' and '.join(self.over)}, uniform theory"
-        return html_table(title, fixed_fields(self.problem, self.axes), self.results())
+        return html_table(title, self.problem, self.results(), self.axes)
 
     def __repr__(self) -> str:
         if self.axes:

@@ -14,8 +14,7 @@ from onegrad.exceptions import AssumptionWarning
 from onegrad.io.json_values import json_values
 from onegrad.pictures import style
 from onegrad.pictures.error_curves import check_quantities, draw_predicted_errors
-from onegrad.pictures.layout import field_text, fixed_fields
-from onegrad.pictures.result_tables import dataframe, html_table, with_error
+from onegrad.pictures.result_tables import dataframe, field_text, html_table, with_error
 from onegrad.problem import Problem
 from onegrad.theory.direction import NumberOrArray
 
@@ -196,7 +195,6 @@ class Prediction(Errors):
         return self.label or self.theory
 
     def _repr_html_(self) -> str:
-        settings = fixed_fields(self.problem, self.axes)
         rows = []
         for row in self.results():
             shown = {k: v for k, v in row.items() if not k.endswith(("_accuracy", "_spread"))}
@@ -205,7 +203,7 @@ class Prediction(Errors):
                 if value is not None and accuracy is not None:
                     shown[name] = with_error(value, accuracy * value)  # type: ignore[assignment]
             rows.append(shown)
-        return html_table(f"{self._name} theory", settings, rows)
+        return html_table(f"{self._name} theory", self.problem, rows, self.axes)
 
     def __repr__(self) -> str:
         if np.ndim(self.test) == 0:

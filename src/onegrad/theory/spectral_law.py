@@ -157,4 +157,4 @@ class Spectrum:
             f"Spectrum, {self.method} theory: the bulk of s/√n {self._bulk_in_words()}, "
             f"{len(self.spikes) or 'no'} spike{'' if len(self.spikes) == 1 else 's'}"
         )
-        return html_table(title, self.problem.changed(), self._rows())
+        return html_table(title, self.problem, self._rows())
