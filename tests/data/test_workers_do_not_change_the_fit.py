@@ -2,14 +2,16 @@
 
 import os
 import signal
-import warnings
 
 import numpy as np
 import pytest
 
 import onegrad as og
 from onegrad.data import Source, source
+from onegrad.parallel.cluster import cluster_client
 from onegrad.parallel.cores import blas_threads
+
+pytestmark = pytest.mark.filterwarnings("default")  # dask's own, about ports and forks
 
 N_ROWS, PARTS = 12_000, 24
 RNG = np.random.default_rng(3)
@@ -39,16 +41,9 @@ def serial():
 
 @pytest.fixture(scope="module")
 def cluster():
-    distributed = pytest.importorskip("distributed")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # not about the fit
-        with (
-            distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
-            yield client
+    pytest.importorskip("distributed")
+    with cluster_client(workers=2) as client:
+        yield client
 
 
 def test_blas_threads():

@@ -50,10 +50,11 @@ def test_the_stated_error_is_the_difference_from_float64(device, mode, random):
 def test_host_numbers_are_those_of_a_run_in_float64():
     exact = simulate(PROBLEM, 3)
     assert exact.precision_error is None and exact.provenance.precision == "exact"
-    single = simulate(PROBLEM, 3, precision="single")
-    np.testing.assert_allclose(single.test.values, exact.test.values, rtol=1e-4)
-    plain = simulate(PROBLEM, 3, dtype="float32")
+    single, plain = simulate(PROBLEM, 3, precision="single"), simulate(PROBLEM, 3, dtype="float32")
+    for other in (single, plain):
+        np.testing.assert_allclose(other.test.values, exact.test.values, rtol=1e-4)
     assert plain.precision_error is None and plain.provenance.precision == "float32"
+    assert plain.provenance.dtype == "float32"
 
 
 def test_one_network_in_64_is_repeated_and_two_at_least():

@@ -89,13 +89,6 @@ def test_factors_a_band_and_an_eigendecomposition(monkeypatch):
         same(simulate(p, 2, leave_one_out=True, **AXES), factors, rtol=1e-9)
 
 
-def test_single_precision_is_the_same_sample():
-    p = PROBLEMS["tall"]
-    double, single = simulate(p, 2, eta=1.0), simulate(p, 2, eta=1.0, dtype="float32")
-    np.testing.assert_allclose(single.test.values, double.test.values, rtol=1e-3)
-    assert single.provenance.dtype == "float32"
-
-
 def test_devices(each_backend):
     for model in MODELS:
         for p in PROBLEMS.values():

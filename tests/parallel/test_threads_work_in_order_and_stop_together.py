@@ -1,12 +1,17 @@
 """One way to map over threads: in order, failures stop the rest, BLAS keeps to its share."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 from threadpoolctl import threadpool_info
 
-from onegrad.parallel.cores import blas_threads, core_count, thread_count
+import onegrad as og
+from onegrad.parallel import cores
+from onegrad.parallel.cores import blas_threads, core_count, one_blas_thread, thread_count
 from onegrad.parallel.threads import WorkCancelled, pool_map, thread_map, thread_pool
+from onegrad.theory.uniform import refinement
 
 
 def blas_counts(_=None):
@@ -113,3 +118,46 @@ def test_the_number_of_threads_respects_the_limits_of_blas():
     with blas_threads(1):
         assert thread_count() == 1
     assert 1 <= thread_count() <= core_count()
+
+
+# -- one BLAS thread for small products, such as those of the uniform theory -------------------
+
+
+def test_threads_share_one_limit_whatever_the_order_they_leave_in(monkeypatch):
+    limits, together = [], threading.Barrier(2, timeout=60)
+
+    @contextmanager
+    def recorded(count):
+        limits.append(count)
+        yield
+        limits.append(0)
+
+    def stay(longer):
+        with one_blas_thread:
+            together.wait()
+            if longer:
+                together.wait()
+
+    monkeypatch.setattr(cores, "blas_threads", recorded)
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.submit(stay, True), pool.submit(stay, False)
+        second.result()
+        assert limits == [1]
+        together.wait()
+        first.result()
+    assert limits == [1, 0]
+
+
+def test_the_uniform_theory_is_inside(monkeypatch):
+    seen = []
+    evaluate = refinement.evaluate_at_nodes
+
+    def watched(*arguments, **named):
+        seen.append(blas_counts())
+        return evaluate(*arguments, **named)
+
+    monkeypatch.setattr(refinement, "evaluate_at_nodes", watched)
+    with blas_threads(2):
+        og.predict(og.Problem(n=200, d=100, N=150))
+        assert seen and all(s == {1} for s in seen)
+        assert blas_counts() == {2}
