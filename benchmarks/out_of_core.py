@@ -36,7 +36,7 @@ from fit_cost import Rates, Size
 
 import onegrad as og
 from onegrad.data import source
-from onegrad.layers.rows import FEATURE_BLOCK_ROWS
+from onegrad.layers.scaling import FEATURE_BLOCK_ROWS
 
 
 def write_data(path: Path, rows: int, columns: int) -> None:

@@ -5,8 +5,7 @@ import numpy as np
 from onegrad.functions import resolve_activation
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer
-from onegrad.layers.rows import ScaledRows
-from onegrad.layers.scaling import SQUASH, Scaling, weighted_quantiles
+from onegrad.layers.scaling import SQUASH, ScaledRows, Scaling, weighted_quantiles
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((500, 3)) * [1.0, 10.0, 0.1] + [0.0, 5.0, 1000.0]

@@ -5,8 +5,7 @@ import numpy as np
 from onegrad.functions import resolve
 from onegrad.layers.gradient import gradient_outer_product, weight_gradient
 from onegrad.layers.layer import Layer
-from onegrad.layers.rows import ScaledRows
-from onegrad.layers.scaling import Scaling
+from onegrad.layers.scaling import ScaledRows, Scaling
 
 RNG = np.random.default_rng(0)
 N, D, K, H = 5, 3, 2, 1e-6

@@ -12,8 +12,7 @@ import numpy as np
 
 from onegrad.arrays import Array, Floats, namespace, ops_of
 from onegrad.layers.layer import Layer
-from onegrad.layers.rows import ScaledRows
-from onegrad.layers.scaling import clip
+from onegrad.layers.scaling import ScaledRows, clip
 
 # rows and their (m, N) preactivations -> (m, K) residuals of their targets
 Residual = Callable[[ScaledRows, Floats], Floats]

@@ -19,8 +19,14 @@ import numpy as np
 
 from onegrad.arrays import Array, Ops, namespace
 from onegrad.functions import Function
-from onegrad.layers.rows import DEVICE_BLOCK_ROWS, FEATURE_BLOCK_ROWS, ScaledRows, row_slices
-from onegrad.layers.scaling import Scaling, clip
+from onegrad.layers.scaling import (
+    DEVICE_BLOCK_ROWS,
+    FEATURE_BLOCK_ROWS,
+    ScaledRows,
+    Scaling,
+    clip,
+    row_slices,
+)
 from onegrad.parallel.threads import thread_map
 from onegrad.ridge import FEATURE_BITS, Moments, grid_step, sum_moments
 

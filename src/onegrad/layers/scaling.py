@@ -1,14 +1,14 @@
-"""Inputs on a common scale, and clipped to the range that was seen."""
+"""Inputs on a common scale, clipped to the range that was seen; rows of them, a block at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Array, Floats, namespace
+from onegrad.arrays import Array, Floats, Ops, is_torch, namespace
 from onegrad.exceptions import InvalidInput
 
 MAX_INPUT = 1e300  # sums and differences of two inputs are numbers, too
@@ -19,6 +19,8 @@ SQUASH = 3.0
 # A column that varies less, relative to its mean, is constant: float64 rounds at 2e-16, and the
 # sums of many rows add to that.
 MIN_RELATIVE_DEVIATION = 1e-14
+FEATURE_BLOCK_ROWS = 1024  # rows whose features are held at once: 8 MB at width 1000
+DEVICE_BLOCK_ROWS = 8192  # the same on another device, which takes fewer and larger products
 
 
 @dataclass(frozen=True)
@@ -182,3 +184,32 @@ def _overflow_safe_unit(x: Floats) -> Floats:
 def clip(z: Array, bound: float) -> Array:
     """Return z held between -bound and bound."""
     return z if bound == np.inf else namespace(z).clip(z, -bound, bound)
+
+
+@dataclass(frozen=True)
+class ScaledRows:
+    """Scaled inputs z (m, d), coded targets t (m, K) and weights w (m,)."""
+
+    z: Array
+    t: Array
+    w: Array
+
+    def __len__(self) -> int:
+        return len(self.z)
+
+    def __getitem__(self, rows: Any) -> ScaledRows:
+        return ScaledRows(self.z[rows], self.t[rows], self.w[rows])
+
+    def on(self, ops: Ops) -> ScaledRows:
+        """Return the rows on the device of these operations."""
+        return ScaledRows(ops.asarray(self.z), ops.asarray(self.t), ops.asarray(self.w))
+
+    def blocks(self) -> Iterator[ScaledRows]:
+        """Yield a bounded number of rows at a time: features of all rows are never held at once."""
+        size = DEVICE_BLOCK_ROWS if is_torch(self.z) else FEATURE_BLOCK_ROWS
+        return (self[rows] for rows in row_slices(len(self), size))
+
+
+def row_slices(n: int, size: int = FEATURE_BLOCK_ROWS) -> Iterator[slice]:
+    """Yield slices of at most `size` rows that cover 0..n; one empty slice for n = 0."""
+    return (slice(i, min(i + size, n)) for i in range(0, max(n, 1), size))

@@ -9,8 +9,7 @@ from onegrad.estimators.fitting.first_layer.neurons import Neurons, NeuronSample
 from onegrad.functions import resolve_activation
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer
-from onegrad.layers.rows import ScaledRows
-from onegrad.layers.scaling import Scaling
+from onegrad.layers.scaling import ScaledRows, Scaling
 from onegrad.ridge import NormalEquations
 
 pytestmark = pytest.mark.torch

@@ -7,8 +7,7 @@ import onegrad as og
 from onegrad.estimators.fitting.candidates import MIN_SINGLE_RIDGE
 from onegrad.functions import resolve_activation
 from onegrad.layers.layer import SINGLE_ROWS, Layer, SingleLayer
-from onegrad.layers.rows import ScaledRows
-from onegrad.layers.scaling import Scaling
+from onegrad.layers.scaling import ScaledRows, Scaling
 
 RNG = np.random.default_rng(0)
 N_ROWS = SINGLE_ROWS + 500

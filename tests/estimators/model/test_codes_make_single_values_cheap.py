@@ -23,7 +23,7 @@ from onegrad.estimators.fitting.training_set import scale_sample
 from onegrad.estimators.model.fixed_parts import FEW_VALUES, MAX_CODES, MAX_RAMPS, InputCodes
 from onegrad.estimators.model.targets import ClassTargets
 from onegrad.exceptions import InvalidInput
-from onegrad.layers.rows import ScaledRows
+from onegrad.layers.scaling import ScaledRows
 
 RNG = np.random.default_rng(0)
 SIDES = RNG.permuted(np.tile([False, True], (2, 8)), axis=1)  # of 16 values of two inputs

@@ -14,7 +14,7 @@ from onegrad.estimators.fitting.boosting import MAX_BINS, Boosting, Grower, bin_
 from onegrad.estimators.model.fixed_parts import BoostedTrees, leaf_numbers
 from onegrad.estimators.model.targets import NumericTargets
 from onegrad.exceptions import InvalidInput
-from onegrad.layers.rows import ScaledRows
+from onegrad.layers.scaling import ScaledRows
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((2500, 6))

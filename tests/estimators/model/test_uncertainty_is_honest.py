@@ -7,7 +7,7 @@ import pytest
 
 import onegrad as og
 from onegrad.exceptions import InvalidInput
-from onegrad.layers.rows import ScaledRows
+from onegrad.layers.scaling import ScaledRows
 
 
 def noisy(n, seed):

@@ -23,7 +23,7 @@ from onegrad.arrays import Floats
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.estimators.model.fixed_parts import FAR, BoostedTrees, Leaves, leaf_numbers
 from onegrad.estimators.model.targets import MultilabelTargets, NumericTargets, Targets
-from onegrad.layers.rows import ScaledRows
+from onegrad.layers.scaling import ScaledRows
 
 # chosen with depth and rate on inner splits of ten sets with 3,000 rows; fewer bins, depth 4, a
 # third of the inputs, three times the penalty and twice the rate (1.03) did not help

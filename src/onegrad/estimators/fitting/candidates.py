@@ -17,7 +17,7 @@ from onegrad.arrays import Floats, to_numpy
 from onegrad.estimators.fitting.training_set import TrainingSet
 from onegrad.exceptions import NotConverged
 from onegrad.layers.layer import Layer, SingleLayer
-from onegrad.layers.rows import row_slices
+from onegrad.layers.scaling import row_slices
 from onegrad.ridge import Factor, Readout
 
 # exponents of the relative ridges that are tried. Features are rounded to a grid before they are

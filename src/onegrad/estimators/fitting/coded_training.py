@@ -16,7 +16,7 @@ from onegrad.estimators.fitting.training_set import TrainingSet, minibatches
 from onegrad.estimators.model.fixed_parts import CodedNetwork, InputCodes, Single
 from onegrad.estimators.model.targets import ClassTargets, NumericTargets, Targets
 from onegrad.layers.adam import AdamSteps
-from onegrad.layers.rows import ScaledRows
+from onegrad.layers.scaling import ScaledRows
 
 # chosen on seven sets. On jungle chess, 30,000 rows, where they have 0.7 % errors, half the rate
 # with half the codes and neurons has 8.9 %, a tenth of the decay with twice the dropout 2.6 %

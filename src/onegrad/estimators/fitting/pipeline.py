@@ -52,7 +52,7 @@ from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.io.progress import Progress, as_progress
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import Layer, SingleLayer
-from onegrad.layers.rows import ScaledRows
+from onegrad.layers.scaling import ScaledRows
 from onegrad.parallel.cores import blas_threads, thread_count
 from onegrad.ridge import Moments
 

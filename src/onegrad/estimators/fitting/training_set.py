@@ -20,8 +20,7 @@ from onegrad.estimators.model.calibration import CalibrationRows, Mask
 from onegrad.estimators.model.targets import NumericTargets, Targets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.layer import Layer, SingleLayer
-from onegrad.layers.rows import FEATURE_BLOCK_ROWS, ScaledRows
-from onegrad.layers.scaling import Scaling
+from onegrad.layers.scaling import FEATURE_BLOCK_ROWS, ScaledRows, Scaling
 from onegrad.ridge import NormalEquations
 
 MINIBATCH_ROWS = 256

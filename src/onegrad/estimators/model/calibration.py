@@ -14,7 +14,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.data.sample import RowKeys
 from onegrad.exceptions import InvalidInput
-from onegrad.layers.rows import ScaledRows
+from onegrad.layers.scaling import ScaledRows
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 

@@ -22,7 +22,7 @@ from onegrad.estimators.model.neighbours import Neighbours
 from onegrad.estimators.model.targets import Link, Targets
 from onegrad.exceptions import InvalidInput
 from onegrad.layers.layer import Layer
-from onegrad.layers.rows import ScaledRows, row_slices
+from onegrad.layers.scaling import ScaledRows, row_slices
 from onegrad.ridge import Factor, Moments, NormalEquations, Readout
 
 MIN_LEFT = 1e-9  # of a row's own influence: what is less is rounding

@@ -26,8 +26,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.layers.rows import row_slices
-from onegrad.layers.scaling import clip
+from onegrad.layers.scaling import clip, row_slices
 
 FEW_VALUES = 16  # values of an input up to which each has a code
 MAX_RAMPS = 16  # ramps of an input with more values

@@ -21,7 +21,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.data.sample import MIN_WEIGHT, RowKeys
-from onegrad.layers.rows import row_slices
+from onegrad.layers.scaling import row_slices
 
 MAX_NEIGHBOUR_ROWS = 50_000  # rows that are kept, which bounds files and time; not tuned
 NEAREST = 32  # rows that can have a part in a prediction

@@ -18,8 +18,7 @@ from onegrad.data.encoding import Encoding
 from onegrad.estimators.model.fixed_parts import BoostedTrees, CodedNetwork
 from onegrad.estimators.model.targets import NumericTargets, Targets
 from onegrad.layers.layer import Layer
-from onegrad.layers.rows import ScaledRows
-from onegrad.layers.scaling import Scaling, clip
+from onegrad.layers.scaling import ScaledRows, Scaling, clip
 from onegrad.ridge import Readout
 
 # The diagonal of the metric is no substitute: columns of text without a meaning had 9 % of it each,

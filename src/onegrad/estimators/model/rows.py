@@ -24,7 +24,7 @@ from onegrad.estimators.model.targets import NumericTargets, Targets
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.layers.gradient import gradient_outer_product
 from onegrad.layers.layer import DeviceLayer, Layer
-from onegrad.layers.rows import ScaledRows
+from onegrad.layers.scaling import ScaledRows
 from onegrad.parallel.threads import thread_map
 from onegrad.ridge import Moments
 

@@ -53,8 +53,7 @@ from onegrad.estimators.model.targets import NumericTargets, Targets
 from onegrad.functions import resolve_activation
 from onegrad.layers.gradient import gradient_outer_product, weight_gradient
 from onegrad.layers.layer import Layer, SingleLayer
-from onegrad.layers.rows import ScaledRows
-from onegrad.layers.scaling import Scaling
+from onegrad.layers.scaling import ScaledRows, Scaling
 from onegrad.parallel.threads import thread_map
 
 # share of each kind of new neurons, by whether targets are classes

@@ -29,8 +29,7 @@ from onegrad.estimators.model.fixed_parts import Single
 from onegrad.estimators.model.targets import NumericTargets
 from onegrad.layers.adam import EPSILON, AdamSteps
 from onegrad.layers.layer import Layer
-from onegrad.layers.rows import ScaledRows
-from onegrad.layers.scaling import clip
+from onegrad.layers.scaling import ScaledRows, clip
 from onegrad.ridge import Readout
 
 MAX_EPOCHS = 40  # over which the rate falls to zero

@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Array, Floats, Ops, get_ops, is_torch, namespace, to_numpy
-from onegrad.layers.rows import DEVICE_BLOCK_ROWS, ScaledRows, row_slices
-from onegrad.layers.scaling import clip
+from onegrad.layers.scaling import DEVICE_BLOCK_ROWS, ScaledRows, clip, row_slices
 
 Indices = np.ndarray[Any, np.dtype[np.intp]]
 

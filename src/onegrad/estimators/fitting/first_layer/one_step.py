@@ -37,7 +37,7 @@ from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.functions import resolve_activation
 from onegrad.layers.gradient import weight_gradient
 from onegrad.layers.layer import Layer
-from onegrad.layers.rows import ScaledRows
+from onegrad.layers.scaling import ScaledRows
 
 RELATIVE_STEPS = (0.0, 0.1, 0.3, 1.0, 3.0)  # multiples of |W_0| / |G| that are tried
 
