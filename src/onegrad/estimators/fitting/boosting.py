@@ -68,8 +68,6 @@ class Grower:
 
     Parameters
     ----------
-    rows, targets : scaled inputs, targets and weights, and their loss.
-    plan : how they are grown.
     edges : (d, B) upper ends of the bins of each input but the last; far away where it has fewer.
     bins : (n, d) the bin of each input.
     """
@@ -120,7 +118,10 @@ class Grower:
             p = (t > 0) - residual
             curvature = p * (1 - p)
         leaves = 2**self.plan.depth
-        sums, curvatures = (leaf_sums(leaf, w * v, leaves) for v in (residual, curvature))
+        sums, curvatures = (  # (leaves, K) each
+            np.stack([np.bincount(leaf, v, leaves) for v in (w * values).T], 1)
+            for values in (residual, curvature)
+        )
         step = sums / (curvatures + PENALTY)
         return replace(tree, values=self.plan.rate / logits_per_score(self.targets) * step)
 
@@ -194,11 +195,6 @@ def explained_squares(below: Any, total: Any) -> Any:
         square /= weight
         both.append(square.sum(0))
     return both[0] + both[1]
-
-
-def leaf_sums(leaf: Leaves, values: Floats, leaves: int) -> Floats:
-    """(leaves, K) sums of values (n, K) by leaf."""
-    return np.stack([np.bincount(leaf, v, leaves) for v in values.T], 1)
 
 
 def grow_trees(training_set: TrainingSet, plan: Boosting, rng: np.random.Generator) -> BoostedTrees:

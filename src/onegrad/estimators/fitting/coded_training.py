@@ -78,12 +78,8 @@ def train_coded_network(
 ) -> tuple[CodedNetwork, int]:
     """Train a network on the rows that are not held out; return it with its epoch.
 
-    Parameters
-    ----------
-    plan : how it is trained.
-    bound : where the inputs that it sees as they are are clipped.
-    rng : random numbers of its own.
-    last_epoch : the one that counts where no rows are held out to choose it.
+    `bound` clips the inputs that it sees as they are. `last_epoch` counts where no rows are held
+    out to choose one.
     """
     rows, held_out, targets = training_set.update, training_set.held_out, training_set.targets
     d = training_set.scaling.columns

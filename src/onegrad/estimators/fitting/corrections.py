@@ -220,16 +220,11 @@ def with_common_slope(training_set: TrainingSet, correction: Correction) -> Corr
 
 @dataclass(frozen=True)
 class FixedParts:
-    """The networks on codes and the trees, which further rows do not change.
-
-    Parameters
-    ----------
-    bound : where the networks clip the inputs that they see as they are.
-    """
+    """The networks on codes and the trees, which further rows do not change."""
 
     training_set: TrainingSet
     plan: CorrectionPlan
-    bound: float
+    bound: float  # where the networks clip the inputs that they see as they are
     seed: Seed
 
     def added(
@@ -294,10 +289,7 @@ def neighbour_count(
 ) -> int:
     """Return the best count of neighbours beside other parts; 0 where they do not help enough.
 
-    Parameters
-    ----------
-    parts, correction : the other parts, and what they make of the held-out rows.
-    local : mean targets of nearby rows, by count.
+    `local` are mean targets of nearby rows, by count.
     """
     if not local:
         return 0

@@ -90,15 +90,7 @@ def fit(
 ) -> Fitted:
     """Fit the networks of a family on all rows of the data.
 
-    Parameters
-    ----------
-    data : all rows.
-    task : how targets become the numbers that ridge fits.
-    settings, learn : a family's settings, and its learner of first layers.
-    execution : who makes the two passes over the data.
-    sample_rows : number of rows that the first layer is learned on.
-    hold_out : share of them that is held out.
-    seed : seed of all random numbers.
+    First layers are learned on `sample_rows` of them, of which a share `hold_out` is held out.
     """
     first_pass, second_pass = data.for_two_passes(sample_rows)
     progress = as_progress(execution.progress)
@@ -129,8 +121,8 @@ def fit(
     skip_below = learned[0].step_rows_end
     if encoding is not None:
         second_pass = second_pass.with_types(encoding.column_types, only=True)
-    layers = tuple(each.best.layer for each in learned)
     progress.relabel("second pass")
+    layers = tuple(each.best.layer for each in learned)
     moments_pass = MomentsPass(layers, targets, encoding, execution.device, seed, skip_below)
     moments = execution.sum(moments_pass, second_pass)
     pairs = zip(learned, moments.members, strict=True)

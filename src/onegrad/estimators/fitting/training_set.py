@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -39,7 +39,7 @@ class TrainingSet:
     ----------
     update, fit, held_out : rows of the first-layer update, of the readout, and those held out; the
         first two are the same unless the readout is to be fitted on fresh ones.
-    encoding, scaling, targets : table -> x (None for matrices), x -> z, y -> t and its loss.
+    scaling, targets : x -> z, and y -> t with its loss.
     sample_rows : number of rows of the sample.
     keys : (sample_rows,) keys of its rows in order, those held out last.
     calibration : rows that say how far predictions lie off.
@@ -52,7 +52,6 @@ class TrainingSet:
     update: ScaledRows
     fit: ScaledRows
     held_out: ScaledRows
-    encoding: Encoding | None
     scaling: Scaling
     targets: Targets
     sample_rows: int
@@ -60,8 +59,8 @@ class TrainingSet:
     calibration: CalibrationRows
     step_rows_end: int
     threads: int
-    progress: FitProgress = field(default_factory=FitProgress)
-    ops: Ops = field(default_factory=get_ops)
+    progress: FitProgress
+    ops: Ops
 
     @property
     def inputs(self) -> int:
@@ -181,11 +180,7 @@ class ScaledSample:
     ) -> TrainingSet:
         """Return the training set of one member of a committee: each holds out other rows.
 
-        Parameters
-        ----------
-        hold_out : share of the rows that is held out.
-        step_share : share of the rows that make the first-layer update and nothing else, or None.
-        threads, ops, progress : as in TrainingSet.
+        `step_share` of the rows make the first-layer update and nothing else; None: all make both.
         """
         w, rows = self.row_weights, self.rows
         held = held_rows(w, hold_out, member)
@@ -208,7 +203,6 @@ class ScaledSample:
             learned,
             learned if readout is update else rows[readout],
             rows[held],
-            self.encoding,
             self.scaling,
             self.targets,
             len(rows),
@@ -224,18 +218,15 @@ class ScaledSample:
 def scale_sample(sample: Sample, task: LearningTask, scale: str) -> ScaledSample:
     """Encode, scale and code a sample.
 
-    Parameters
-    ----------
-    sample, task : rows as they came, and what is to be predicted.
-    scale : "standard" or "robust" (see Scaling), "both" side by side, or "raw": inputs and
-        targets as they are.
+    `scale` is "standard" or "robust" (see Scaling), "both" side by side, or "raw": inputs and
+    targets as they are.
     """
     targets = task.targets(sample, scale != "raw")
     t = targets.encode(sample.y)
     sample_targets = SampleTargets(t, sample.w, sample.seed)
     encoding = Encoding.learn(sample.X, sample_targets) if is_table(sample.X) else None
-    x = encode(sample.X, encoding, training=True)
-    x = np.ascontiguousarray(x)  # one order of sums for all sources
+    # contiguous: one order of sums for all sources
+    x = np.ascontiguousarray(encode(sample.X, encoding, training=True))
     names = input_names(encoding, x.shape[1])
     warn_of_lone_values(x, names)
     scaling = Scaling.identity(x.shape[1])
@@ -248,8 +239,7 @@ def scale_sample(sample: Sample, task: LearningTask, scale: str) -> ScaledSample
         scaling = Scaling.standard(x, sample.w, MAX_SCALED_INPUT) + Scaling.robust(x, sample.w)
     w = targets.weighted(sample.y, sample.w)
     rows = ScaledRows(scaling(x), t, sample.w if w is None else w)
-    coding = encoding, scaling, targets
-    return ScaledSample(rows, sample.w, sample.keys, sample.copies, *coding)
+    return ScaledSample(rows, sample.w, sample.keys, sample.copies, encoding, scaling, targets)
 
 
 def held_rows(w: Floats, share: float, member: int = 0) -> Mask:

@@ -112,13 +112,9 @@ def nearby_sizes(size: Floats, w: Floats, position: Any, leave_out: bool = False
 def local_widths(
     at: Floats, predicted: Floats, residuals: Floats, w: Floats, rows: float, coverage: float
 ) -> Floats:
-    """Return the (n, K) half-widths, larger where residuals near the predictions are larger.
+    """Return the (n, K) half-widths, larger where residuals near the predictions `at` are larger.
 
-    Parameters
-    ----------
-    at : (n, K) predictions.
-    predicted, residuals, w : those of the calibration rows.
-    rows, coverage : as in `interval_width`, here of residuals in units of their size nearby.
+    They are those of `interval_width` for residuals in units of their size nearby.
     """
     widths = np.empty_like(at)
     for k in range(at.shape[1]):

@@ -55,16 +55,10 @@ class FeatureSpectrum:
 
 @dataclass(frozen=True)
 class FewRows:
-    """Rows that are fewer numbers than the sums over them, which follow from them.
+    """Rows that are fewer numbers than the sums over them, which follow from them."""
 
-    Parameters
-    ----------
-    scaled : distinct rows with the sums of their weights.
-    rows : number of rows, equal ones counted as often as they came.
-    """
-
-    scaled: ScaledRows
-    rows: int
+    scaled: ScaledRows  # distinct rows with the sums of their weights
+    rows: int  # equal ones counted as often as they came
 
     @property
     def weight(self) -> float:

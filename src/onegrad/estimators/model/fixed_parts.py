@@ -41,14 +41,9 @@ Leaves = np.ndarray[Any, np.dtype[np.intp]]
 
 @dataclass(frozen=True)
 class InputCodes:
-    """min((z - start)/rise, (stop - z)/fall), held between 0 and 1, of one input per code.
+    """min((z - start)/rise, (stop - z)/fall), held between 0 and 1, of one input per code: (p,)."""
 
-    Parameters
-    ----------
-    column, start, rise, stop, fall : (p,) each, the first as a number.
-    """
-
-    column: Floats
+    column: Floats  # number of the input
     start: Floats
     rise: Floats
     stop: Floats
@@ -98,7 +93,6 @@ class CodedNetwork:
     codes : of the first copy of the inputs.
     first, bound : number of the first input that the network sees as it is, of the last copy, and
         where these are clipped.
-    weights, biases : one per layer.
     """
 
     codes: InputCodes
@@ -182,7 +176,5 @@ class BoostedTrees:
 
     def __add__(self, other: BoostedTrees) -> BoostedTrees:
         """Return the trees of both, of one depth."""
-        names = ("columns", "thresholds", "values")
-        return BoostedTrees(
-            *(np.concatenate([getattr(each, name) for each in (self, other)]) for name in names)
-        )
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return BoostedTrees(*map(np.concatenate, pairs))

@@ -43,18 +43,14 @@ class Graph:
     def model(self, columns: int, outputs: dict[str, tuple[type[Any], list[Any]]]) -> Any:
         """Return the checked model with its outputs, by name, as types and shapes."""
         helper = self.onnx.helper
-
-        def described(name: str, kind: type[Any], shape: list[Any]) -> Any:
-            data_type = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
-            return helper.make_tensor_value_info(name, data_type, shape)
-
-        graph = helper.make_graph(
-            self.nodes,
-            "onegrad",
-            [described("X", np.float64, ["rows", columns])],
-            [described(name, *facts) for name, facts in outputs.items()],
-            self.constants,
-        )
+        described = [
+            helper.make_tensor_value_info(
+                name, helper.np_dtype_to_tensor_dtype(np.dtype(kind)), shape
+            )
+            for name, (kind, shape) in {"X": (np.float64, ["rows", columns]), **outputs}.items()
+        ]
+        inputs, results = described[:1], described[1:]
+        graph = helper.make_graph(self.nodes, "onegrad", inputs, results, self.constants)
         opset = [helper.make_opsetid("", 17)]
         options = {"producer_name": "onegrad", "producer_version": __version__}
         model = helper.make_model(graph, opset_imports=opset, ir_version=8, **options)

@@ -43,10 +43,9 @@ def permutation_importances(
     Parameters
     ----------
     rows : scaled rows that no readout was fitted on.
-    networks : first layers with their readouts, whose mean predicts.
+    networks : first layers with their readouts, whose mean predicts; `parts` add to it.
     columns : the numbers of the inputs that each column becomes.
     targets : whose loss counts, of labels at the slope that is best for the rows as they are.
-    parts : networks on codes of single inputs and trees, which add to the predictions.
     means_of : how many such importances are averaged, each of which does a part of the work.
     """
     inputs = [list(numbers) for numbers in columns]

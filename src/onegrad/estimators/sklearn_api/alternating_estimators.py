@@ -83,14 +83,8 @@ class _Alternating(FeatureLearner):
         rows, columns : shape of the data; a categorical column counts once per category.
         outputs : number of targets, or of classes if there are more than two.
         """
-        return alternating_cost(
-            self._settings(),
-            rows,
-            columns,
-            outputs,
-            sample_rows=self._sample_rows() or rows,
-            hold_out=self.hold_out,
-        )
+        sampled = min(rows, self._sample_rows() or rows)
+        return alternating_cost(self._settings(), rows, sampled, columns, outputs, self.hold_out)
 
 
 @with_shared_sections

@@ -86,6 +86,10 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     # -- what families and tasks define --------------------------------------------------------
 
+    _target_kinds: ClassVar[tuple[type[Any], ...]] = (object,)
+    _target_checks: ClassVar[Mapping[str, bool]] = {"multi_output": True, "y_numeric": False}
+    _pictures: ClassVar[Mapping[str, Callable[..., Any]]] = {}
+
     @staticmethod
     def _learn(training_set: TrainingSet, settings: Any, rng: np.random.Generator) -> Candidates:
         """Learn first layers, as the family does."""
@@ -107,8 +111,6 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     def _sample_rows(self) -> Any:
         return self.sample_rows
 
-    _numeric_targets: ClassVar[bool] = False
-
     def _check_targets(self, y: Any) -> None:
         """Refuse targets that validation would change or not name."""
 
@@ -120,15 +122,13 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
         self._check_targets(y)
-        checks = {"multi_output": True, "y_numeric": self._numeric_targets}
-        X, y = validate_data(self, X, y, reset=reset, **MATRIX_CHECKS, **checks)
+        X, y = validate_data(self, X, y, reset=reset, **MATRIX_CHECKS, **self._target_checks)
         return X, self._as_targets(y)
 
     def _validated_targets(self, y: Any) -> Any:
         """Return targets that came beside a table."""
         self._check_targets(y)
-        checks = {"multi_output": True, "y_numeric": self._numeric_targets}
-        return self._as_targets(_check_y(y, estimator=self, **checks))
+        return self._as_targets(_check_y(y, estimator=self, **self._target_checks))
 
     # -- fitting -------------------------------------------------------------------------------
 
@@ -192,6 +192,8 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     def _publish(self, fitted: Fitted) -> Self:
         """Show a state in the attributes that scikit-learn and people look for."""
+        if not isinstance(fitted.targets, self._target_kinds):  # only a forged model has others
+            raise InvalidInput("model", problem="its targets are not those of its estimator")
         self.fitted_ = fitted
         self.n_rows_ = fitted.rows
         self.choice_ = fitted.statistics.choice
@@ -201,6 +203,11 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         if fitted.encoding is not None:
             self.n_features_in_ = len(fitted.encoding.names)
         return self
+
+    @property
+    def _targets(self) -> Any:
+        """Targets of one of the kinds that the task has."""
+        return self.fitted_.targets
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fitted_")
@@ -361,8 +368,6 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         if X is None or y is None:
             raise InvalidInput("X, y", problem=f"{kind!r} needs rows that are not in the model")
         return self._pictures[kind](self, ax, X, np.asarray(y))
-
-    _pictures: ClassVar[Mapping[str, Callable[..., Any]]] = {}
 
     def save_onnx(self, path: str | Path) -> None:
         """Write the fitted networks as an ONNX graph; needs the package `onnx`.

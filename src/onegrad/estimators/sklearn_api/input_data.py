@@ -76,20 +76,17 @@ def first_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
         estimator.feature_names_in_ = np.array(table.column_names, dtype=object)
         estimator.n_features_in_ = table.num_columns
         estimator._fitted_on_frame_ = True
-        names = column_names(categorical, table.column_names)
-        return _table_source(estimator, table, y, sample_weight, names)
-    if holds_text(X):
+    elif holds_text(X):
         X = np.asarray(X, dtype=object)
         _check_n_features(estimator, X, reset=True)
         table = matrix_table(X, input_names(None, X.shape[1]))
-        names = column_names(categorical, table.column_names)
-        return _table_source(estimator, table, y, sample_weight, names)
-    X, y = estimator._validated(X, y, True)
-    if issparse(X) or (categorical is None and np.isfinite(X).all()):
-        return source(X, y, _weights(sample_weight, X))
-    table = matrix_table(X, input_names(None, X.shape[1]))
-    data = source(table, y, _weights(sample_weight, X))
-    return data.aligned(column_names(categorical, table.column_names))
+    else:
+        X, y = estimator._validated(X, y, True)
+        if issparse(X) or (categorical is None and np.isfinite(X).all()):
+            return source(X, y, _weights(sample_weight, X))
+        table = matrix_table(X, input_names(None, X.shape[1]))
+    names = column_names(categorical, table.column_names)
+    return _table_source(estimator, table, y, sample_weight, names)
 
 
 def more_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:

@@ -31,7 +31,8 @@ class Interval(NamedTuple):
 class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
     """Numbers, one or several per row."""
 
-    _numeric_targets = True
+    _target_kinds = (NumericTargets,)
+    _target_checks = MappingProxyType({"multi_output": True, "y_numeric": True})
 
     def _task(self) -> task.LearningTask:
         return task.REGRESSION
@@ -42,14 +43,6 @@ class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
         if y.dtype.kind in "mM":
             raise InvalidInput("y", str(y.dtype), "numbers, in a unit of your choice")
         return np.asarray(y, dtype=np.float64)
-
-    @property
-    def _targets(self) -> NumericTargets:
-        return _checked(self.fitted_.targets, NumericTargets)
-
-    def _publish(self, fitted: Fitted) -> Self:
-        _checked(fitted.targets, NumericTargets)
-        return super()._publish(fitted)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return predictions; with `return_std`, also the standard deviation of a new target.
@@ -128,6 +121,7 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
     """
 
     class_weight: Any
+    _target_kinds = (ClassTargets, MultilabelTargets)
 
     def _task(self) -> task.LearningTask:
         return task.classification(self.class_weight)
@@ -156,10 +150,6 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
             problem = "it has several columns; several labels per row are 0 and 1, one column each"
             raise InvalidInput("y", problem=problem)
         return column_or_1d(y, warn=True)
-
-    @property
-    def _targets(self) -> ClassTargets | MultilabelTargets:
-        return _checked(self.fitted_.targets, ClassTargets, MultilabelTargets)
 
     def _publish(self, fitted: Fitted) -> Self:
         super()._publish(fitted)
@@ -214,10 +204,3 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def _checked(targets: Any, *kinds: type[Any]) -> Any:
-    """Return targets of the right kind; only a forged model has others."""
-    if not isinstance(targets, kinds):
-        raise InvalidInput("model", problem="its targets are not those of its estimator")
-    return targets

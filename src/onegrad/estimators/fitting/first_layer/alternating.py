@@ -179,21 +179,16 @@ def train(
 class NeuronSearch:
     """Everything that the rounds of one search share; a round maps a candidate to the next one.
 
-    Parameters
-    ----------
-    training_set, settings, capacity : as for the whole layer.
-    width : neurons that are looked for.
-    sampler, rng : draw neurons.
-    fine : whether the ridge is chosen by half decades.
+    Settings and capacity are those of the whole layer.
     """
 
     training_set: TrainingSet
     settings: AlternatingSettings
     capacity: Capacity
-    width: int
+    width: int  # neurons that are looked for
     sampler: NeuronSampler
     rng: np.random.Generator
-    fine: bool = False
+    fine: bool = False  # whether the ridge is chosen by half decades
 
     def run(self) -> Candidates:
         """Try all rounds and steps, the untrained layer first, and let held-out rows choose."""

@@ -118,12 +118,9 @@ class AlternatingSettings:
 
     def __post_init__(self) -> None:
         check_layer(1 if self.width is None else self.width, self.clip, self.ridge)
-        if self.members is not None:
-            check_parameter("members", self.members, 1, integer=True)
-        if self.rounds is not None:
-            check_parameter("rounds", self.rounds, 0, integer=True)
-        if self.patience is not None:
-            check_parameter("patience", self.patience, 1, integer=True)
+        for name, least in {"members": 1, "rounds": 0, "patience": 1}.items():
+            if (value := getattr(self, name)) is not None:
+                check_parameter(name, value, least, integer=True)
         check_choice("budget", self.budget, SAMPLE_ROWS)
         if self.inputs is not None:
             check_choice("inputs", self.inputs, INPUT_SCALES)
@@ -243,27 +240,16 @@ def round_flops(n: float, d: float, N: float) -> float:
 def alternating_cost(
     settings: AlternatingSettings,
     rows: int,
+    sampled: int,
     inputs: int,
     outputs: int,
-    *,
-    sample_rows: int,
     hold_out: float,
 ) -> Cost:
-    """Estimate what a fit costs on this machine.
+    """Estimate what a fit costs on this machine; `inputs` are those after encoding.
 
-    Parameters
-    ----------
-    rows, inputs, outputs : of the data, inputs after encoding.
-    sample_rows, hold_out : as the estimator has them.
-
-    Returns
-    -------
-    flops : operations of products, Gram matrices and factors.
-    bytes : features of all rows, written and read once each.
-    memory : peak of the arrays.
-    seconds : processor seconds, from the rate of products that is measured here.
+    Bytes are features of all rows, written and read once each. Seconds of a processor follow from
+    the rate of products that is measured here.
     """
-    sampled = min(rows, sample_rows)
     capacity = settings.capacity(sampled, outputs)
     both = settings.inputs == "both"
     if settings.inputs is None and settings.width is None:
