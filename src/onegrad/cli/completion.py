@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+import shtab
+
 from onegrad.cli.options import add_command
 from onegrad.cli.output import print_json
 from onegrad.cli.parser import arguments_of, subcommands
@@ -29,8 +31,6 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print the script of a shell."""
-    import shtab
-
     from onegrad.cli import build_parser
 
     parser = build_parser()
@@ -44,8 +44,6 @@ def run(args: argparse.Namespace) -> None:
 
 def _add_values(parser: argparse.ArgumentParser, names: dict[str, list[str]]) -> None:
     """Give the arguments the names and files that a shell may offer; parsing is not the purpose."""
-    import shtab
-
     for action in arguments_of(parser):
         # bash splits words at blanks, so that a formula cannot be offered
         if words := [word for word in names.get(action.dest, []) if " " not in word]:

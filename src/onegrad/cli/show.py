@@ -24,9 +24,8 @@ def run(args: argparse.Namespace) -> None:
     from onegrad.estimators import load
 
     model, size = load(args.model_file), Path(args.model_file).stat().st_size
-    predicts = "numbers"
-    if hasattr(model, "classes_"):
-        predicts = f"classes {', '.join(map(str, model.classes_)):.200}"
+    classes = ", ".join(map(str, getattr(model, "classes_", [])))
+    predicts = f"classes {classes:.200}" if classes else "numbers"
     if args.json:
         about = {"model": args.model_file, "bytes": size, "predicts": predicts}
         print_json(about | model_facts(model))
@@ -38,12 +37,12 @@ def run(args: argparse.Namespace) -> None:
 
 def model_facts(estimator: Any) -> dict[str, Any]:
     """Return what a fitted estimator is, for JSON."""
-    importance = zip(estimator.column_names_, estimator.feature_importances_, strict=True)
+    names, importances = estimator.column_names_, estimator.feature_importances_
     return {
         "estimator": type(estimator).__name__,
         "rows": estimator.n_rows_,
         "inputs": estimator.input_names_,
         "choice": estimator.choice_,
         "ridge": [member.ridge for member in estimator.fitted_.members],
-        "importance": dict(importance),
+        "importance": dict(zip(names, importances, strict=True)),
     }

@@ -48,13 +48,11 @@ class Guard:
                     headers[name] = value
             await send(message)
 
-        refusal = self.refusal(scope)
-        if refusal is not None:
+        app = self.app
+        if (refusal := self.refusal(scope)) is not None:
             status, text = refusal
-            response = JSONResponse({"field": None, "message": text}, status)
-            await response(scope, receive, send_with_headers)
-            return
-        await self.app(scope, receive, send_with_headers)
+            app = JSONResponse({"field": None, "message": text}, status)
+        await app(scope, receive, send_with_headers)
 
     def refusal(self, scope: Scope) -> tuple[int, str] | None:
         """Return status and reason if the request is refused."""

@@ -112,8 +112,7 @@ class Simulations:
 
     def get(self, name: str) -> Job | None:
         """Return a job with everything that its process has sent."""
-        job = self.jobs.get(name)
-        if job is not None:
+        if (job := self.jobs.get(name)) is not None:
             job.last_asked = time.monotonic()
             job.listen()
         return job
