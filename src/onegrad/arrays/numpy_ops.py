@@ -44,7 +44,8 @@ class NumpyOps(Ops):
     def policy(self, threads: int) -> ExecutionPolicy:
         if threads == 1:
             return ExecutionPolicy()
-        return ExecutionPolicy(  # one stack per core, or all cores for one
+        # as many stacks as cores, and one worker each; or all cores for the products of one stack
+        return ExecutionPolicy(
             threads=threads,
             stacks_at_once=threads,
             min_blocks=min(threads, 4),

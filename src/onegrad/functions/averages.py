@@ -87,6 +87,7 @@ def _trapezoidal(
 ) -> Averages:
     """Return averages by the trapezoidal rule, halved until the error is below tol."""
     step = 0.5**halvings
+    # the weights of both ends are not halved: the density there is below rounding
     z = np.arange(-_HALF_WIDTH, _HALF_WIDTH + step / 2, step)
     fine = _sum(f, mean, deviation, z, step * _density(z, flattening))
     for _ in range(halvings, _MAX_HALVINGS):

@@ -158,6 +158,7 @@ def divide(left: Expression, right: Expression) -> Expression:
     _require_one_index(left, right)
     with np.errstate(all="ignore"):
         size = np.abs(right.value(_GRID))
+    # in this form a NaN is refused as well
     if not size.min() > _MIN_DIVISOR * np.median(size):
         raise ExpressionError("division by an expression that vanishes")
     inverse = _function(
@@ -204,6 +205,7 @@ def compose(f: Function, inner: Expression) -> Expression:
 
 
 def _accumulate(total: Combination, monomial: Monomial, c: float) -> None:
+    # rounding leaves some 1e-16 of terms that cancel, and a degree that is not there would be found
     before = total.get(monomial, 0.0)
     after = before + c
     total[monomial] = 0.0 if abs(after) < _CANCELLATION * (abs(before) + abs(c)) else after

@@ -79,6 +79,7 @@ class Function:
         out: Array | None,
     ) -> Array:
         """Return s (f(x) - offset)."""
+        # what changes nothing takes no pass over memory: no offset, no factor of one
         if out is None:
             y = f(x)
             y = y - offset if offset else y
@@ -219,6 +220,7 @@ class HermiteSum:
 
     def __call__(self, x: Array) -> Array:
         # b_k = c_k + x b_{k+1} - (k+1) b_{k+2};  the value is b_0
+        # the constant in the type and on the device of x
         if len(self.c) == 1:
             return 0.0 * x + self.c[0]
         after: Array = 0.0
@@ -267,5 +269,6 @@ def hermite_text(f: Function | MultiIndex) -> str:
         sign = " - " if c < 0 else " + "
         size = f"{abs(c):.3g}"
         text += sign + (name if name and size == "1" else f"{size}*{name}" if name else size)
+    # a sign in front of all stands close to its term
     text = text[3:] if text.startswith(" + ") else text.replace(" - ", "-", 1)
     return (text or "0") + (" + ..." if len(visible) > _MAX_TERMS_SHOWN else "")

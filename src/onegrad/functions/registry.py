@@ -66,6 +66,7 @@ def resolve(spec: FunctionSpec, argument: str = "activation") -> Function | Mult
         raise InvalidInput(argument, spec, allowed)
     if slope is None and argument == "activation":
         raise InvalidInput(argument, spec, "a callable with its derivative: (f, df)")
+    # a callable without a hash cannot be a key of the cache, and is resolved at every use
     hashable = isinstance(value, Hashable) and isinstance(slope, Hashable)
     return (_resolve_callable if hashable else _from_callable)(value, slope, argument)
 
@@ -145,6 +146,7 @@ def _adjusted(f: Function, mode: str, argument: str) -> Function:
     if mode == "raw":
         return f
     mean = float(f.c[0])
+    # what is homogeneous is not any more with a constant taken off
     centred = replace(f, offset=mean, homogeneous=f.homogeneous and mean == 0.0)
     if mode == "centred":
         return centred

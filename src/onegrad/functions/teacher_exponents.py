@@ -78,20 +78,20 @@ def exponents(teacher: FunctionSpec, activation: FunctionSpec | None = None) -> 
     f = resolve(teacher, "teacher")
     share = energy_by_degree(f)
     degrees = [k for k in range(1, MAX_EXPONENT + 1) if share[k] > _MIN_ENERGY_SHARE]
-    common = list(degrees)
-    out_of_reach: tuple[int, ...] = ()
+    common, out_of_reach = degrees, {}
     if activation is not None:
         sigma = resolve_activation(activation)
         activation_share = energy_by_degree(sigma)
         common = [k for k in degrees if activation_share[k] > _MIN_ENERGY_SHARE]
-        out_of_reach = tuple(unreachable_degrees(f, sigma))
+        out_of_reach = unreachable_degrees(f, sigma)
     energies = enumerate(class_energies(f), start=1)
+    # a degree of the labels is one of E[h_k | y], even where the error of the grid hides it
     generative = (k for k, e in energies if k in degrees or e > _MIN_CLASS_ENERGY)
     return Exponents(
         information=min(degrees, default=None),
         generative=next(generative, None),
         one_step=min(common, default=None),
-        out_of_reach=out_of_reach,
+        out_of_reach=tuple(out_of_reach),
         hermite=hermite_text(f),
     )
 

@@ -103,6 +103,7 @@ class Layout:
             else:
                 ax.set_xscale("log")
         if self.name == "alpha":
+            # a threshold at an end of the axis is marked, too
             style.mark_thresholds(ax, low=self.x.min() - 1e-9, high=self.x.max() + 1e-9)
 
 
@@ -211,6 +212,7 @@ def _one_prediction(
 
 def _one_measurement(ax: Any, quantity: str, source: str, values: Floats) -> None:
     """Draw every network of one problem as a dot beside the mean and its two standard errors."""
+    # beside the prediction, which may be on the same axes
     x, colour = _place(ax, quantity) + 0.15, _QUANTITY_COLOURS[quantity]
     dots = x + 0.1 + 0.1 * np.linspace(0, 1, len(values))
     ax.plot(dots, values, ".", markersize=3, alpha=0.6, label="single networks", color=colour)
@@ -223,6 +225,7 @@ def _place(ax: Any, quantity: str) -> float:
     """Return the position of a quantity of a single problem along x, with a tick if it is new."""
     labels = (text.get_text() for text in ax.get_xticklabels())
     ticks = dict(zip(labels, ax.get_xticks(), strict=True))
+    # new axes have ticks, which name no quantity
     places = {name: x for name, x in ticks.items() if name in QUANTITY_NAMES.values()}
     name = QUANTITY_NAMES[quantity]
     if name not in places:
@@ -266,6 +269,7 @@ def _draw_levels(ax: Any, levels: Mapping[str, Any]) -> None:
 
     A level that is far from the curves would flatten them, and is left out.
     """
+    # theories that are drawn on the same axes share the levels
     labels_drawn = {line.get_gid() for line in ax.get_lines()}
     low, high = ax.get_ylim()
     margin = _MAX_LEVEL_DISTANCE * (high - low)
@@ -306,6 +310,7 @@ def _format_axes(ax: Any, layout: Layout, quantities: list[str]) -> Any:
 
 def _choose_y_scale(ax: Any) -> None:
     """Make the y axis logarithmic if the errors are positive and span orders of magnitude."""
+    # the gid tells errors from levels, thresholds and single networks
     curves = [line.get_ydata(orig=False) for line in ax.get_lines() if line.get_gid() == "error"]
     values = np.concatenate([np.ravel(y) for y in curves]) if curves else np.ones(1)
     values = values[np.isfinite(values)]

@@ -38,6 +38,7 @@ def draw_intervals(ax: Any, predicted: Floats, low: Floats, high: Floats, true: 
     """Draw intervals in the order of predictions, and true values inside and outside of them."""
     order = np.argsort(predicted, kind="stable")
     inside = ((low <= true) & (true <= high))[order]
+    # rows stand side by side whatever their predictions, as many of them may be equal
     rows = np.arange(len(order))
     with style.styled_axes(ax) as ax:
         ax.fill_between(rows, low[order], high[order], color=style.SKY, alpha=0.4, label="interval")
@@ -56,6 +57,7 @@ def draw_calibration(ax: Any, confidence: Floats, correct: Floats) -> Any:
     bins = [part for part in np.array_split(order, CALIBRATION_BINS) if len(part)]
     x = np.array([confidence[part].mean() for part in bins])
     y = np.array([correct[part].mean() for part in bins])
+    # the standard error of a share: every row is right or not
     se = np.sqrt(np.maximum(y * (1 - y), 0.0) / [len(part) for part in bins])
     ends = [float(min(x.min(), y.min())), 1.0]
     with style.styled_axes(ax) as ax:

@@ -83,6 +83,7 @@ def draw_measured_spectrum(ax: Any, singular_values: Floats, n: int, edge: float
             density, bins, fill=True, color=_HISTOGRAM_GREY, alpha=0.5, label=networks, zorder=0
         )
         low, high = nonzero.min(), 1.3 * nonzero.max()
+        # networks beside a theory: both stay in sight
         if ax.get_lines():
             low, high = min(ax.get_xlim()[0], low), max(ax.get_xlim()[1], high)
         if len(ticks):
@@ -104,6 +105,7 @@ def _format_axes(ax: Any, low: float, high: float) -> Any:
     ticker = style.load_library("matplotlib.ticker", "plot")
     ax.set(xscale="log", xlim=(low, high))
     ax.set(xlabel="singular values s of F, over √n", ylabel="density of log s")
+    # auto: what is drawn on these axes later may be higher
     ax.set_ylim(bottom=0, auto=True)
     ax.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
     ax.xaxis.set_minor_formatter(ticker.NullFormatter())

@@ -176,6 +176,7 @@ def _round_numbers(low: float, high: float) -> list[float]:
     """Return round numbers from low to high: 1, 10, ..., or finer where those are too few."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for steps in ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5, 7), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)):
+        # read as text: 3 * 10**-1 is 0.30000000000000004
         values = [float(f"{k}e{p}") for p in powers for k in steps]
         inside = [x for x in values if low <= x <= high]
         if len(inside) >= MIN_LOG_TICKS:
@@ -185,6 +186,7 @@ def _round_numbers(low: float, high: float) -> list[float]:
 
 def mark_thresholds(ax: Any, *, low: float = 0.0, high: float = 0.5) -> None:
     """Mark each exponent (k - 1)/(2k), between both ends, at which spike k is added."""
+    # several plots on the same axes mark each threshold once
     already_marked = {line.get_gid() for line in ax.get_lines()}
     for k, text in enumerate(("0", "1/4", "1/3", "3/8"), start=1):
         value, name = (k - 1) / (2 * k), f"threshold-{k}"

@@ -162,6 +162,7 @@ def is_sequence(value: Any) -> bool:
     """Return whether the value of a field is a list of values."""
     if isinstance(value, str | bytes) or callable(value):
         return False
+    # an array, or a column of a table, is no Sequence but has one axis
     return isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
 
 

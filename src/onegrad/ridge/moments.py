@@ -102,6 +102,7 @@ def empty_moments(ops: Ops, stack: int, width: int, expected: int) -> Moments:
     """
     one, many = ops.zeros(stack, 1), ops.zeros(stack, width)
     products = ops.zeros(stack, width, width), ops.zeros(stack, width, 1)
+    # y^T y stays in float64: the objective at its minimum is a small difference from it
     return Moments(expected, float(expected), many, one, *products, ops.exact.zeros(stack, 1))
 
 

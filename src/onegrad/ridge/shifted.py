@@ -33,6 +33,7 @@ BAND_WIDTH = 64  # diagonals of the band above the main one; wider: faster produ
 def solve_shifted(C: Array, shifts: Sequence[float], b: Array) -> Array:
     """Return the solutions (B, m, R) for matrices C (B, m, m) and one vector b (B, m) each."""
     ops = ops_of(C)
+    # the band is reduced with BLAS on the host; a GPU factors many shifted copies at once
     if len(shifts) > MAX_CHOLESKY_SHIFTS and ops.device == "cpu":
         return np.stack([_solve_by_band(c, shifts, v) for c, v in zip(C, b, strict=True)])
     x, definite = ops.solve_shifted(C, shifts, b)
@@ -45,6 +46,7 @@ def _solve_by_band(C: Floats, shifts: Sequence[float], b: Floats) -> Floats:
     m = len(C)
     w = max(1, min(BAND_WIDTH, m - 1))
     stride = m + ROW_PADDING
+    # w entries more: the last rows of the band, a view of this memory, end beyond the matrix
     memory = np.empty(m * stride + w, C.dtype)
     A = memory[: m * stride].reshape(m, stride)[:, :m]
     copy_upper(C, A)
