@@ -309,6 +309,7 @@ def _learn_column(
         return ColumnEncoding(name, kind, fill=fill, flag=len(finite) < len(values))
     pairs = pc.value_counts(pc.fill_null(column, MISSING_TEXT)).to_pylist()
     counts = {pair["values"]: pair["counts"] for pair in pairs}
+    # equally frequent values by name: the order of the rows must not matter
     ranked = sorted(counts, key=lambda value: (-counts[value], value))
     warn_of_written_numbers(name, ranked)
     categories = tuple(sorted(ranked[:MAX_INDICATORS]))

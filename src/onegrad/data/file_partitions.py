@@ -324,6 +324,7 @@ def _memory_map(path: str) -> Values:
     if size - start < header.size:
         problem = f"is truncated: the shape {shape} needs more than {size} bytes"
         raise InvalidInput(path, problem=problem)
+    # an empty file cannot be mapped
     if not header.size:
         return np.zeros(shape, dtype)
     return np.memmap(path, dtype, "r", start, shape, header.order)
@@ -382,6 +383,7 @@ def _member_blocks(archive: zipfile.ZipFile, name: str) -> Iterator[Values]:
         header = read_header(file, array)
         shape, dtype = header.shape, header.dtype
         if header.order == "F" and len(shape) > 1:
+            # rows do not lie together: the member is unpacked whole
             data = file.read()
             if len(data) != header.size:
                 raise InvalidInput(array, problem="has too few or too many rows: damaged")

@@ -113,6 +113,7 @@ def _without_missing_words(column: Any, categories: tuple[str, ...]) -> Any:
     """Return text without the words for missing values, unless a category is spelled like one."""
     words = pa.array([word for word in MISSING_WORDS if word not in categories], pa.string())
     missing = pc.is_in(column, value_set=words)
+    # most columns hold none: they are not copied
     if not pc.any(missing).as_py():
         return column
     return pc.if_else(missing, pa.scalar(None, pa.string()), column)

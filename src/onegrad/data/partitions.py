@@ -266,6 +266,7 @@ def sum_over_partitions(
         add: Callable[[S | None, S | None], S | None] = add_optional
         total = cluster_sum(partial(_call_on_worker, function), tasks, client, add, progress)
     else:
+        # a single partition is read here: its rows would only travel
         jobs = jobs if len(partitions) > 1 else 1
         report = as_progress(progress)
         if jobs == 1:

@@ -175,6 +175,7 @@ def row_keys(X: Tabular, y: Values | None, seed: int) -> RowKeys:
     if y is not None:
         columns = [*columns, *(y if y.ndim > 1 else y[:, None]).T]
     rng = np.random.Generator(np.random.Philox(seed))
+    # odd: a product with an even number would lose bits modulo 2^64
     odd = rng.integers(0, 2**63, size=len(columns), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     total = np.zeros(len(columns[0]), np.uint64)
     for column, factor in zip(columns, odd, strict=True):

@@ -132,6 +132,7 @@ def source(
         return Source(_memory_partitions(data, y, sample_weight, roles))
     if is_frame(data):
         return Source(_memory_partitions(as_table(data), y, sample_weight, roles))
+    # it can be read once; a function that starts one, or a list, again and again
     if isinstance(data, Iterator):
         return Source([IteratorPartition(lambda: data)], single_pass=True)
     if callable(data):

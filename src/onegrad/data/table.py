@@ -60,6 +60,7 @@ def _pandas_column(column: Any) -> Any:
     """Return a pandas column as an Arrow array; values of mixed types become text."""
     if column.dtype.kind == "c":
         raise InvalidInput("column", column.name, problem="holds complex numbers")
+    # Arrow has no sparse columns
     if hasattr(column, "sparse"):
         column = column.sparse.to_dense()
     try:

@@ -30,7 +30,8 @@ def atomic_write(
     try:
         with file:
             yield file
-            if not file.closed:  # as a text wrapper does at its end
+            # whole before it has its name; a text wrapper has closed it at its own end
+            if not file.closed:
                 file.flush()
             take_name(draft, target)  # locked: no other process removes it
     finally:

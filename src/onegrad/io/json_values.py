@@ -20,6 +20,7 @@ def json_values(value: Any, not_finite: Callable[[float], Any] = lambda _: None)
         value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(k): json_values(v, not_finite) for k, v in value.items()}
+    # before lists and floats: an array becomes lists, a number of NumPy one of Python
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):

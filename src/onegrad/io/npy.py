@@ -59,6 +59,7 @@ def read_header(file: IO[bytes], name: str) -> Header:
 
 def read_array(file: IO[bytes], name: str) -> np.ndarray[Any, Any]:
     """Return the whole array; a file that ends too early or too late is refused."""
+    # not numpy.load, which allocates what the header of a member says before it reads the member
     header = read_header(file, name)
     data = file.read()
     if len(data) != header.size:

@@ -39,6 +39,7 @@ def _range(part: str, argument: str, max_count: int) -> list[float]:
         raise InvalidInput(argument, part, problem=f"count must be 1 to {max_count}")
     if logarithmic and not (start > 0 and stop > 0):
         raise InvalidInput(argument, part, problem="a logarithmic range needs positive ends")
+    # unlike powers of a common factor, both end exactly where they were asked to
     spaced = np.geomspace if logarithmic else np.linspace
     return [float(x) for x in spaced(start, stop, int(count))]
 

@@ -103,6 +103,7 @@ class Rates:
     def measured(cls, ops: Ops, policy: ExecutionPolicy, f: Function, on_device: bool) -> Rates:
         """Measure the rates in a fraction of a second, at sizes that fill the machine."""
         with ops.executor.queue(), thread_pool(policy.threads, policy.blas_threads):
+            # on a device 32 at a time: one product of this size leaves most of it idle; not tuned
             k = policy.threads if ops.device == "cpu" else 32
             streams = Streams(tuple(range(k)), ops, on_device)
             draw = partial(streams.entries, GAUSSIAN, (Purpose.TEST, 0), 0, 1024, 512)
@@ -208,7 +209,7 @@ def cost(problem: Problem, seeds: int | Sequence[int] = 20, **arguments: Any) ->
     >>> f"{cost.flops:.2g} operations, {cost.memory / 1e6:.0f} MB or more"
     '4.6e+10 operations, ... MB or more'
     """
-    arguments.pop("progress", None)
+    arguments.pop("progress", None)  # of `simulate`, whose arguments are taken as they are
     plans = [make_plan(problem, seeds, **arguments)]
     if plans[0].ops.exact is not plans[0].ops:
         plans.append(repeat_plan(plans[0]))  # in float64: how far the run is from it

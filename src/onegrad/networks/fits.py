@@ -124,6 +124,7 @@ def _dual(
         return [fit.of_matrices(slice(e * B, (e + 1) * B)) for e in range(E)]
     if policy.fits_in_memory(3 * B * p.n * N):
         return [solve_held(F, rows.y) for F in features.tiles(rows)]
+    # too many features to hold: they are made twice, tile by tile of neurons
     size = policy.block_rows(TILE_NEURONS, B * p.n)
     tiles = [slice(j, min(j + size, N)) for j in range(0, N, size)]
     gram: dict[int, Array] = defaultdict(partial(ops.zeros, B, p.n, p.n))

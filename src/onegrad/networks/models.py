@@ -150,6 +150,8 @@ def operator_norm(A: Floats) -> float:
         return 0.0
     from scipy.sparse.linalg import svds  # takes a while to load
 
+    # not a randomised decomposition: where values lie close, as at the edge of a bulk, its few
+    # passes stop short of the largest
     start = np.random.default_rng(0).standard_normal(min(A.shape))  # the same bits every time
     return float(svds(A, 1, v0=start, return_singular_vectors=False)[0])
 

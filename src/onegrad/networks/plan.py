@@ -189,14 +189,17 @@ def plan_group(
         sizes = {"stack_size": stack_size, "itemsize": ops.working_bytes}
         return peak_bytes(problem, networks, options, policy=policy, **sizes)
 
+    # a batch that was asked for is never made smaller
     peak = peak_of_stack(policy)
     while options.batch is None and stack_size > 1 and peak > limit:
         stack_size //= 2
         peak = peak_of_stack(policy)
+    # with fewer stacks than workers some cores would idle: then all threads share each stack
     side_by_side = policy.stacks_at_once
     workers = side_by_side if -(-replicates // stack_size) >= side_by_side else 1
     if workers > 1 and workers * peak_of_stack(policy.worker) > limit:
         workers = 1
+    # last: networks that are computed apart make the products with the weights once more
     while networks > 1 and peak > limit:
         networks = (networks + 1) // 2
         peak = peak_of_stack(policy)

@@ -70,6 +70,7 @@ class ProgressCounter:
             raise WorkCancelled
         if self.progress:
             with self._lock:
+                # again: another thread may have failed while this one waited for the lock
                 if self.stop.is_set():
                     raise WorkCancelled
                 self.done = min(self.done + 1, self.total - 1)  # the estimate may be short

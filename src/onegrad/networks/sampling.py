@@ -28,10 +28,6 @@ Tick = Callable[[], None]  # called after every block of rows: progress and inte
 Sums = TypeVar("Sums")
 
 
-def no_tick() -> None:
-    """Progress callback that does nothing."""
-
-
 @dataclass(frozen=True)
 class RowSet:
     """Rows that a step, the ridge fit or the test uses; `batch` counts those of the steps."""
@@ -93,7 +89,8 @@ class InputRows:
             return cls(problem, streams, law, data=data, orders=tuple(orders))
         if law.name in ENTRY_LAWS:
             return cls(problem, streams, law)
-        if law.name == "power-law":  # eigenvalues k^-p, mean 1
+        if law.name == "power-law":  # eigenvalues k^-p
+            # of mean 1: rows are as long on average as those of independent entries
             assert law.parameter is not None
             spectrum = np.arange(1, d + 1) ** -law.parameter
             scales = streams.ops.asarray(np.sqrt(spectrum / spectrum.mean()))
@@ -187,7 +184,7 @@ class Sampler:
     beta_star: Array  # the teacher's directions, (B, d, indices): orthonormal, uniform
     inputs: InputRows
     policy: ExecutionPolicy
-    tick: Tick = no_tick
+    tick: Tick = lambda: None
     label_fit: LinearFit | None = None
     data_set: int = 0
 
@@ -201,7 +198,7 @@ class Sampler:
         policy: ExecutionPolicy | None = None,
         data: Floats | None = None,
         device_random: bool = False,
-        tick: Tick = no_tick,
+        tick: Tick = lambda: None,
         data_set: int = 0,
     ) -> Sampler:
         """Draw what all rows share: the teacher's directions and those of the input law.
@@ -268,6 +265,7 @@ class Sampler:
         if p.corrupted:
             u = entries(UNIT_INTERVAL, (Purpose.CORRUPT, *key), start, count, 1)[..., 0]
             f = p.teacher_function
+            # no whole input is needed: its indices are independent normals
             other = entries(GAUSSIAN, (Purpose.REPLACE, *key), start, count, f.indices)
             y = y + (u < p.corrupted) * (f.labels(other) - clean)
         if p.noise:
@@ -326,6 +324,7 @@ def _least_squares(sampler: Sampler, rows: RowSet, mean: Array, moment: Array) -
         ops.add_product(C, block.X, block.X / rows.count)
         centre = centre + block.X.sum(1) / rows.count
     xp = namespace(C)
+    # centred: the constant takes the means, and beta fits what is left
     C = C - centre[:, :, None] * centre[:, None, :]
     values, vectors = xp.linalg.eigh(C)  # ascending
     null = values <= MIN_RELATIVE_EIGENVALUE * values[:, -1:]
@@ -353,6 +352,7 @@ def sum_over_rows(
         for block in sampler.blocks(rows):
             add(total, block)
         return total
+    # sums of its own for each worker: adding to one array they would wait for each other
     sums = [total, *(zeros() for _ in range(workers - 1))]
 
     def add_blocks(worker: int) -> None:

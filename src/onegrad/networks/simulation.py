@@ -276,6 +276,7 @@ def simulate(
         name: SampleMean.over_seeds(values.reshape(-1, *plan.shape))
         for name, values in run_plan(plan, as_progress(progress) if progress else None).items()
     }
+    # float64 and `dtype` are taken as they are; a precision states how far it is from float64
     precision_error = None
     if plan.ops.exact is not plan.ops:
         precision_error = _precision_error(plan, quantities)

@@ -119,9 +119,11 @@ class Child:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=os.environ | ONE_THREAD,
+                # a group of its own: Ctrl-C at a terminal goes to the parent's alone
                 process_group=0,
             )
         assert self.process.stdin is not None and self.process.stdout is not None
+        # copies: a Connection closes its descriptor, and so does the process
         self.tasks = Connection(os.dup(self.process.stdin.fileno()), readable=False)
         self.results = Connection(os.dup(self.process.stdout.fileno()), writable=False)
         self.process.stdin.close()
@@ -174,6 +176,7 @@ def serve(parent: int) -> None:
     end_with_parent(parent)
     tasks = Connection(os.dup(0), writable=False)
     answers = Connection(os.dup(1), readable=False)
+    # what a library reads is not a task
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what a library prints is not taken for an answer
     with contextlib.suppress(EOFError, OSError):  # the parent is gone, maybe in mid-message

@@ -50,6 +50,7 @@ def cluster_map(
         window = 2 * max(1, int(sum(client.nthreads().values())))
         for _ in range(max(1, window - len(in_flight))):
             if task := list(islice(source, size)):
+                # not pure: Dask would hash every item, and run equal ones once
                 future = client.submit(timed_results, function, task, pure=False)
                 in_flight[future] = task
                 future.add_done_callback(finished.put)
@@ -168,6 +169,7 @@ def cluster_client(
                 cluster = distributed.LocalCluster(
                     n_workers=0 if gpus else workers,
                     threads_per_worker=1,
+                    # on this machine alone: whoever can reach a scheduler can run code
                     host="127.0.0.1",
                     dashboard_address="127.0.0.1:0",
                     silence_logs="CRITICAL",

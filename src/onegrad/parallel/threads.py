@@ -37,6 +37,7 @@ def thread_map(
     """
     count = threads or thread_count()
     source = iter(items)
+    # two items tell whether threads are worth starting; more would be drawn too early
     first = list(islice(source, min(count, 2)))
     if len(first) < 2:
         yield from map(function, chain(first, source))
@@ -73,7 +74,7 @@ def _in_order(
                 yield futures.popleft().result()
         while futures:
             yield futures.popleft().result()
-    except BaseException as error:
+    except BaseException as error:  # GeneratorExit, too: the caller wants no more
         stop.set()
         for future in futures:
             future.cancel()
