@@ -9,7 +9,6 @@ from onegrad.estimators.fitting.first_layer.alternating_settings import (
     SEARCH_WIDTH,
     AlternatingSettings,
 )
-from onegrad.exceptions import InvalidInput
 from onegrad.parallel.cores import blas_threads
 from onegrad.ridge import NormalEquations
 
@@ -83,19 +82,6 @@ def test_leading_eigenvalues_are_the_leading_ones():
     F = RNG.standard_normal((300, 60)) * np.linspace(1, 3, 60)
     equations = NormalEquations.of(moments(F, Y[:, None].repeat(2, 0)[:300]))
     np.testing.assert_allclose(equations.eigenvalues(5), equations.eigenvalues()[:5], rtol=1e-9)
-
-
-def test_bad_parameters_are_named_by_their_argument():
-    for settings, message in (
-        ({"budget": "cheap"}, "budget must be one of fast, default, best"),
-        ({"members": 0}, "members must be a whole number >= 1"),
-        ({"rounds": -1}, "rounds must be a whole number >= 0"),
-        ({"width": 0}, "width must be a whole number >= 1"),
-        ({"sample_rows": 0}, "sample_rows must be a whole number >= 1"),
-        ({"patience": 0}, "patience must be a whole number >= 1"),
-    ):
-        with pytest.raises(InvalidInput, match=message):
-            og.AlternatingRegressor(**settings).fit(X, Y)
 
 
 def test_patience_ends_rounds_that_do_not_help():

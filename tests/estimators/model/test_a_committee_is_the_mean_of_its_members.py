@@ -5,7 +5,6 @@ import pytest
 
 import onegrad as og
 from onegrad.data import source
-from onegrad.estimators import load
 from onegrad.estimators.fitting.training_set import held_rows
 
 RNG = np.random.default_rng(0)
@@ -121,13 +120,3 @@ def test_members_share_one_reading_of_the_rows():
     streamed = committee().fit(source(blocks))
     assert len(reads) == 2  # the sample, the moments
     np.testing.assert_array_equal(streamed.readout_, committee().fit(X, Y).readout_)
-
-
-def test_a_saved_committee_is_the_committee(three, tmp_path):
-    three.save(tmp_path / "m")
-    back = load(tmp_path / "m")
-    np.testing.assert_array_equal(back.predict(X), three.predict(X))
-    np.testing.assert_array_equal(back.metric_, three.metric_)
-    assert back.choice_ == three.choice_
-    assert len(three.choice_["round"]) == 3
-    assert "members" in str(back.report())

@@ -1,28 +1,21 @@
-"""Networks on codes of single inputs: what codes are, where networks help, how they are kept."""
-
-import json
-import pickle
+"""Networks on codes of single inputs: what codes are, and where networks help."""
 
 import numpy as np
 import pytest
 
 import onegrad as og
-from forgeries import rewrite_model
 from onegrad.arrays import get_ops
 from onegrad.data.sample import sample_block
-from onegrad.estimators import load
-from onegrad.estimators.fitting import corrections, task
+from onegrad.estimators.fitting import task
 from onegrad.estimators.fitting.coded_training import (
     CodedTraining,
     train_coded_network,
     tree_thresholds,
 )
-from onegrad.estimators.fitting.first_layer import alternating_settings
 from onegrad.estimators.fitting.fit_progress import FitProgress
 from onegrad.estimators.fitting.training_set import scale_sample
 from onegrad.estimators.model.fixed_parts import FEW_VALUES, MAX_CODES, MAX_RAMPS, InputCodes
 from onegrad.estimators.model.targets import ClassTargets
-from onegrad.exceptions import InvalidInput
 from onegrad.layers.scaling import ScaledRows
 
 RNG = np.random.default_rng(0)
@@ -30,23 +23,6 @@ SIDES = RNG.permuted(np.tile([False, True], (2, 8)), axis=1)  # of 16 values of 
 X = np.column_stack([RNG.integers(0, 16, (2500, 2)), RNG.standard_normal(2500)])
 Y = np.logical_xor.reduce([side[x.astype(int)] for side, x in zip(SIDES, X.T, strict=False)])
 SMALL = {"rounds": 0, "random_state": 0}
-
-
-@pytest.fixture(scope="module")
-def large():
-    return og.AlternatingClassifier(**SMALL).fit(X[:1500], Y[:1500])
-
-
-@pytest.fixture(scope="module")
-def model():
-    """A small one with networks of few neurons and epochs, which count whether they help or not."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(alternating_settings, "SMALL_CODED_TRAINING", CodedTraining(2, (16, 8), 2))
-        patch.setattr(corrections, "is_better", lambda *_: True)
-        patch.setattr(corrections, "fitted_weights", lambda _, parts: [1 / len(parts)] * len(parts))
-        patch.setattr(corrections, "MIN_HELD_OUT_LABELS", 10)
-        settings = {"width": 20, "corrections": "auto", **SMALL}
-        return og.AlternatingClassifier(**settings).fit(X[:300], Y[:300])
 
 
 def test_ramps_lie_between_quantiles_and_peaks_at_values():
@@ -110,43 +86,12 @@ def test_codes_are_bounded_in_number():
 
 
 @pytest.mark.full
-def test_they_help_where_single_values_matter(large):
-    plain = og.AlternatingClassifier(corrections="none", **SMALL).fit(X[:1500], Y[:1500])
+def test_they_help_where_single_values_matter():
+    large, plain = (
+        og.AlternatingClassifier(corrections=corrections, **SMALL).fit(X[:1500], Y[:1500])
+        for corrections in ("auto", "none")
+    )
     assert not plain.fitted_.networks
     assert large.choice_["networks_weight"] > 0
     assert large.score(X[1500:], Y[1500:]) > max(0.95, plain.score(X[1500:], Y[1500:]) + 0.1)
     assert large.feature_importances_[2] < 0.1
-
-
-@pytest.mark.full
-def test_they_are_left_out_where_they_cannot_help(monkeypatch):
-    """A line with noise: the network knows nothing that ridge does not."""
-    monkeypatch.setattr(alternating_settings, "MANY_ROWS", 1000)
-    line = X @ [1.0, -2.0, 1.0] + 3 * RNG.standard_normal(len(X))
-    settings = {"rounds": 0, "corrections": "auto", "random_state": 0}
-    line_model = og.AlternatingRegressor(50, **settings).fit(X, line)
-    assert not line_model.fitted_.networks
-    assert "networks_weight" not in line_model.choice_
-
-
-def test_files_and_pickles_keep_them(model, tmp_path):
-    assert len(model.fitted_.networks) == 2
-    model.save(tmp_path / "board.model")
-    for again in (load(tmp_path / "board.model"), pickle.loads(pickle.dumps(model))):
-        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-        again.remove(X[:100], Y[:100]).partial_fit(X[:100], Y[:100])
-        np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
-
-
-def test_a_network_that_does_not_fit_is_refused(model, tmp_path):
-    path = tmp_path / "board.model"
-    model.save(path)
-
-    def change(members):
-        header = json.loads(members["model.json"])
-        header["networks"][0][0] = 99  # the first input that it sees as it is
-        members["model.json"] = json.dumps(header).encode()
-
-    rewrite_model(path, change)
-    with pytest.raises(InvalidInput, match="network"):
-        load(path)

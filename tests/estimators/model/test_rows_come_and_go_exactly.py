@@ -6,44 +6,61 @@ import pytest
 import onegrad as og
 from onegrad.exceptions import AssumptionWarning, InvalidInput
 
+RNG = np.random.default_rng(0)
+CELLS = RNG.random((16, 16))  # no ridge, no direction, no trend: what neighbours explain
+X = RNG.uniform(0, 16, (2000, 2))
+Y = CELLS[tuple(X.astype(int).T)]
+X_NEW = RNG.uniform(0, 16, (300, 2))
+LOCAL = {"budget": "fast", "rounds": 0, "random_state": 0}
+STARTS = {
+    "one": og.AlternatingRegressor(30, rounds=2, random_state=0),
+    "three": og.AlternatingRegressor(30, members=3, rounds=2, random_state=0),
+    "neighbours": og.AlternatingRegressor(members=2, **LOCAL),
+    "classes with neighbours": og.AlternatingClassifier(**LOCAL),
+}
 
-@pytest.fixture(scope="module")
-def data():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((400, 3))
-    return X, np.sin(2 * X[:, 0]) + X[:, 1]
 
-
-@pytest.fixture(scope="module", params=[1, 3])
-def start(request, data):
-    X, y = data
-    settings = {"width": 30, "rounds": 2, "members": request.param, "random_state": 0}
-    return og.AlternatingRegressor(**settings).fit(X[:200], y[:200])
+@pytest.fixture(scope="module", params=STARTS)
+def start_and_targets(request):
+    start, y = STARTS[request.param], Y > 0.5 if "classes" in request.param else Y
+    start.fit(X, y)
+    local = "neighbours" in request.param
+    assert len(start.fitted_.neighbours) == (len(start.fitted_.members) if local else 0)
+    return start, y
 
 
 def filled(start, X, y):
     return start.blank().partial_fit(X, y)
 
 
-def test_parts_in_any_order_are_the_whole(data, start):
-    X, y = data
-    whole = filled(start, X, y)
-    parts = start.blank()
-    for rows in np.array_split(np.random.default_rng(1).permutation(400), 7):
+def assert_same(model, other):
+    assert model.n_rows_ == other.n_rows_
+    np.testing.assert_array_equal(model.readout_, other.readout_)
+    np.testing.assert_array_equal(model._scores(X_NEW), other._scores(X_NEW))
+    for left, known in zip(model.fitted_.neighbours, other.fitted_.neighbours, strict=True):
+        np.testing.assert_array_equal(left.rows.keys, known.rows.keys)
+
+
+def test_parts_in_any_order_are_the_whole(start_and_targets):
+    start, y = start_and_targets
+    whole, parts = filled(start, X, y), start.blank()
+    for rows in np.array_split(np.random.default_rng(1).permutation(len(X)), 7):
         parts.partial_fit(X[rows], y[rows])
-    np.testing.assert_array_equal(parts.readout_, whole.readout_)
-    assert parts.n_rows_ == 400
+    assert_same(parts, whole)
+    alone = np.concatenate([whole._scores(X_NEW[i : i + 1]) for i in range(20)])
+    np.testing.assert_allclose(alone, whole._scores(X_NEW[:20]), rtol=1e-6, atol=1e-9)
 
 
-def test_merged_estimators_are_the_whole_and_removed_rows_leave_no_trace(data, start):
-    X, y = data
+def test_merged_estimators_are_the_whole_and_removed_rows_leave_no_trace(start_and_targets):
+    start, y = start_and_targets
     before = start.fitted_.layers[0].W.copy()
-    a, b = filled(start, X[:150], y[:150]), filled(start, X[150:], y[150:])
-    np.testing.assert_array_equal(a.merge(b).readout_, filled(start, X, y).readout_)
-    forgotten = filled(start, X, y).remove(X[100:], y[100:])
-    np.testing.assert_array_equal(forgotten.readout_, filled(start, X[:100], y[:100]).readout_)
-    assert forgotten.n_rows_ == 100
+    merged = filled(start, X[:700], y[:700]).merge(filled(start, X[700:], y[700:]))
+    assert_same(merged, filled(start, X, y))
+    forgotten = merged.remove(X[1000:], y[1000:])
+    assert_same(forgotten, filled(start, X[:1000], y[:1000]))
     assert np.array_equal(forgotten.fitted_.layers[0].W, before)
+    with pytest.warns(AssumptionWarning, match="importances"):
+        assert forgotten.feature_importances_.shape == (2,)
 
 
 def test_a_layer_of_few_rows_counts_many_exactly():
@@ -56,9 +73,12 @@ def test_a_layer_of_few_rows_counts_many_exactly():
     np.testing.assert_array_equal(few.merge(filled(few, X[300:], y[300:])).readout_, whole.readout_)
 
 
-def test_what_does_not_fit_together_is_refused(data, start):
-    X, y = data
-    other = og.AlternatingRegressor(30, rounds=2, random_state=1).fit(X, y)
+def test_what_does_not_fit_together_is_refused():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((100, 3)), rng.standard_normal(100)
+    start, other = (
+        og.AlternatingRegressor(30, rounds=2, random_state=seed).fit(X, y) for seed in (0, 1)
+    )
     with pytest.raises(InvalidInput, match="same first layer"):
         start.blank().merge(other)
     with pytest.raises(InvalidInput, match="cannot remove"):

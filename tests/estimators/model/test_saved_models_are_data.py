@@ -34,6 +34,11 @@ MODELS = {
     "literal": lambda: og.OneStepRegressor.literal(
         og.Problem(n=40, d=3, N=10, alpha=0.2), random_state=0
     ).fit(X, Y),
+    "committee": lambda: og.AlternatingRegressor(9, members=3, random_state=0).fit(X, Y),
+    "weights": lambda: og.OneStepClassifier(9, class_weight={0: 1, 1: 5}, random_state=0).fit(
+        X, 1 * (Y > 0)
+    ),
+    "several": lambda: og.AlternatingClassifier(9, random_state=0).fit(FRAME, 1 * (X > 0)),
 }
 
 
@@ -67,17 +72,18 @@ def test_predictions_and_further_rows_survive(tmp_path):
         model.save(tmp_path / "m")
         again = load(tmp_path / "m")
         assert type(again) is type(model)
-        inputs = FRAME if name == "frame" else X
+        inputs = FRAME if name in ("frame", "several") else X
         for method in ("predict", "predict_proba", "transform"):
             if hasattr(model, method):
                 one, other = (getattr(each, method)(inputs) for each in (again, model))
                 np.testing.assert_array_equal(one, other, name)
         assert str(again.report()) == str(model.report())
-        if name == "numbers":
+        if name in ("numbers", "weights"):
             for each in (model, again):
-                each.partial_fit(X[:5], Y[:5] + 1)
+                each.partial_fit(X[:5], Y[:5] + 1 if name == "numbers" else [0, 1, 0, 1, 1])
             np.testing.assert_array_equal(again.readout_, model.readout_)
-        clone(again)
+        weights = (clone(each).get_params().get("class_weight") for each in (again, model))
+        assert len(set(map(str, weights))) == 1
 
 
 def encrypted(data):

@@ -1,19 +1,14 @@
-"""Boosted symmetric trees: how they are grown, where they help, and how they are kept."""
+"""Boosted symmetric trees: how they are grown, and where they help."""
 
-import io
-import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import onegrad as og
-from forgeries import rewrite_model
-from onegrad.estimators import load
 from onegrad.estimators.fitting.boosting import MAX_BINS, Boosting, Grower, bin_edges, questions
 from onegrad.estimators.model.fixed_parts import BoostedTrees, leaf_numbers
 from onegrad.estimators.model.targets import NumericTargets
-from onegrad.exceptions import InvalidInput
 from onegrad.layers.scaling import ScaledRows
 
 RNG = np.random.default_rng(0)
@@ -21,11 +16,6 @@ X = RNG.standard_normal((2500, 6))
 BOX = (np.abs(X[:, 0]) < 0.7) & (np.abs(X[:, 1]) < 0.7) & (np.abs(X[:, 2]) < 0.9)
 Y = BOX.astype(float) + 0.05 * RNG.standard_normal(len(X))
 SMALL = {"rounds": 0, "members": 1, "random_state": 0, "corrections": "auto"}
-
-
-@pytest.fixture(scope="module")
-def model():
-    return og.AlternatingRegressor(100, **SMALL).fit(X[:1500], Y[:1500])
 
 
 def naive_question(bins, r, w):
@@ -84,7 +74,8 @@ def test_the_answers_are_the_bits_of_the_leaf():
 
 
 @pytest.mark.full
-def test_they_help_where_thresholds_matter(model):
+def test_they_help_where_thresholds_matter():
+    model = og.AlternatingRegressor(100, **SMALL).fit(X[:1500], Y[:1500])
     plain = og.AlternatingRegressor(100, **(SMALL | {"corrections": "none"}))
     plain.fit(X[:1500], Y[:1500])
     assert plain.fitted_.trees is None
@@ -95,29 +86,8 @@ def test_they_help_where_thresholds_matter(model):
 
 
 @pytest.mark.full
-def test_they_are_left_out_where_they_cannot_help():
-    line = X @ np.arange(6.0) + RNG.standard_normal(len(X))
-    assert og.AlternatingRegressor(50, **SMALL).fit(X, line).fitted_.trees is None
-
-
-@pytest.mark.full
 def test_several_outputs_share_their_trees():
     labels = BOX.astype(int) + (X[:, 3] > 0.5)
     both = og.AlternatingClassifier(100, budget="fast", **SMALL).fit(X[:1500], labels[:1500])
     assert both.fitted_.trees.values.shape[1:] == (64, 3)
     assert both.score(X[1500:], labels[1500:]) > 0.9
-
-
-def test_files_and_pickles_keep_them(model, tmp_path):
-    model.save(tmp_path / "box.model")
-    for again in (load(tmp_path / "box.model"), pickle.loads(pickle.dumps(model))):
-        np.testing.assert_array_equal(again.predict(X), model.predict(X))
-
-
-def test_trees_that_do_not_fit_are_refused(model, tmp_path):
-    path, columns = tmp_path / "box.model", io.BytesIO()
-    model.save(path)
-    np.save(columns, model.fitted_.trees.columns + 6)
-    rewrite_model(path, lambda members: members.update({"tree_columns.npy": columns.getvalue()}))
-    with pytest.raises(InvalidInput, match="trees"):
-        load(path)

@@ -127,17 +127,6 @@ def test_features_are_frames_for_any_model(people):
     assert make_pipeline(one_step(og.OneStepFeatures), Ridge()).fit(table, y).score(table, y) > 0.4
 
 
-def test_a_pipeline_with_a_scaler_passes_gaps_on():
-    from sklearn.model_selection import cross_val_score
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    gaps = X.copy()
-    gaps[::9, 2] = np.nan
-    scores = cross_val_score(make_pipeline(StandardScaler(), regressor()), gaps, Y, cv=3)
-    assert scores.min() > 0.8
-
-
 @pytest.mark.full
 def test_inspection_calibration_and_stacks():
     import pandas as pd

@@ -163,9 +163,16 @@ def test_bad_parameters_are_named():
         ({"device": "gpu"}, "device must be"),
         ({"n_jobs": 0}, "n_jobs must be None or a whole number"),
         ({"n_jobs": 1.5}, "n_jobs must be None or a whole number"),
+        ({"budget": "cheap"}, "budget must be one of fast, default, best"),
+        ({"members": 0}, "members must be a whole number >= 1"),
+        ({"rounds": -1}, "rounds must be a whole number >= 0"),
+        ({"sample_rows": 0}, "sample_rows must be a whole number >= 1"),
+        ({"patience": 0}, "patience must be a whole number >= 1"),
     ):
+        of_rounds = settings.keys() & {"budget", "members", "rounds", "patience"}
+        kind = og.AlternatingRegressor if of_rounds else og.OneStepRegressor
         with pytest.raises(InvalidInput, match=message):
-            og.OneStepRegressor(**({"width": 5} | settings)).fit(X, Y)
+            kind(**({"width": 5} | settings)).fit(X, Y)
     with pytest.raises(ValueError, match="weight"):
         small().fit(X, Y, sample_weight=np.zeros(40))
 
