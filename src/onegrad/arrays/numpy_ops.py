@@ -14,7 +14,7 @@ from onegrad.arrays.executor import DeviceExecutor
 from onegrad.arrays.namespace import Array, transpose
 from onegrad.arrays.ops import Elementwise, Ops, in_chunks
 from onegrad.arrays.policy import MAX_KEPT_ENTRIES, ExecutionPolicy
-from onegrad.arrays.tiles import ROW_PADDING, copy_upper, zero_below
+from onegrad.arrays.tiles import ROW_PADDING, copy_upper
 from onegrad.parallel.threads import Item, Value, all_blas_threads, pool_map, pool_size
 
 CACHE_ENTRIES = 2**16  # of an elementwise slice: 512 kB, which a core's own cache holds
@@ -208,7 +208,7 @@ class NumpyOps(Ops):
         return R
 
     def invert_triangle(self, U: Array) -> Array:
-        inverse = zero_below(U)
+        inverse = np.triu(U)
         for i in np.ndindex(U.shape[:-2]):
             blas.invert_triangle(inverse[i])
         return inverse

@@ -77,16 +77,6 @@ def symmetric(C: Array) -> Array:
     return full
 
 
-def zero_below(C: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return C with zeros below the diagonal, as numpy.triu does."""
-    out = np.zeros_like(C)
-    for r in range(0, C.shape[-1], TILE):
-        rows, beyond = slice(r, r + TILE), slice(r + TILE, None)
-        out[..., rows, beyond] = C[..., rows, beyond]
-        out[..., rows, rows] = np.triu(C[..., rows, rows])
-    return out
-
-
 def copy_upper(C: np.ndarray[Any, Any], out: np.ndarray[Any, Any]) -> None:
     """Copy the upper triangles of C, and little of what lies below, to `out`."""
     for r in range(0, C.shape[-1], TILE):

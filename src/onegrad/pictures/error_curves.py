@@ -168,12 +168,8 @@ def draw_measured_errors(
     Where the networks of a seed share their samples along x, a line joins them: the means then
     deviate together, by chance and not by bias.
 
-    Parameters
-    ----------
-    source : name of the networks in the legend.
-    axes : the listed values of the grid, in the order of the arrays' axes.
-    measurements : by quantity: values of shape (seeds, *grid).
-    line : options of matplotlib's errorbar, such as color and label; they have the last word.
+    The measurements of a quantity have shape (seeds, *grid); `source` names the networks in the
+    legend, and the rest is as in `draw_predicted_errors`, with options of matplotlib's errorbar.
     """
     layout = Layout.of(axes)
     with style.styled_axes(ax) as ax:

@@ -65,10 +65,6 @@ class Curve:
     se: Floats
     band: Floats | None = None
 
-    def divided(self, unit: float) -> Curve:
-        """Return the same curve with positions in units of `unit`."""
-        return replace(self, x=self.x / unit)
-
 
 def load_library(name: str, feature: str) -> Any:
     """Import a library that only `feature` needs; the ImportError says how to install it."""
@@ -143,11 +139,6 @@ def heading(ax: Any, text: str, side: str = "right") -> None:
 def power_of_ten(n: int) -> str:
     """Return 100 as 10², and so on."""
     return "10" + str(len(str(n)) - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-
-
-def power_of_ten_math(n: int) -> str:
-    """Return 100 as 10^{2}, for a formula."""
-    return f"10^{{{len(str(n)) - 1}}}"
 
 
 def log_axis(ax: Any, axis: str, ticks: Sequence[float] | None = None) -> None:

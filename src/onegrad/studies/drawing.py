@@ -89,7 +89,7 @@ def draw_growing_theory(ax: Any, results: Results) -> None:
     growing = results["growing"]
     for i, n in enumerate(growing.levels("n")):
         curve = growing.where(n=n).curve("alpha", "test")
-        style.line(ax, curve, i, f"uniform theory, $n = {style.power_of_ten_math(n)}$")
+        style.line(ax, curve, i, f"uniform theory, $n = 10^{{{len(str(n)) - 1}}}$")
     stairs = with_gaps(results["corrected"].curve("alpha", "test"))
     style.line(ax, stairs, 6, r"staircase, $n\to\infty$", dash=style.LONG_DASHES)
 
