@@ -110,16 +110,16 @@ class Comparison:
         if not np.isnan(bound[-1]):
             side = "below" if measured[-1] + 2 * se[-1] < bound[-1] else "not below"
             beside_kernels = f", {side} the bound {bound[-1]:.3g} for every kernel"
-        spikes = ""
-        if self.spectrum is not None and self.measured_spectrum is not None:
-            spikes = self._spikes_sentence(self.spectrum, self.measured_spectrum)
         return (
             f"{verdict}: the test error {falls} from {self.untrained:.3g} without a step to "
             f"{test[-1]:.3g} in theory and {with_error(measured[-1], se[-1])} on "
-            f"{len(self.simulation.seeds)} networks{beside_kernels}.{spikes}"
+            f"{len(self.simulation.seeds)} networks{beside_kernels}.{self._spikes_sentence()}"
         )
 
-    def _spikes_sentence(self, law: Spectrum, measured: MeasuredSpectrum) -> str:
+    def _spikes_sentence(self) -> str:
+        law, measured = self.spectrum, self.measured_spectrum
+        if law is None or measured is None:
+            return ""
         if not law.spikes:
             return " Theory has no spike outside the bulk."
         predicted = [f"{math.sqrt(spike.eigenvalue):.3g}" for spike in law.spikes]
@@ -143,10 +143,8 @@ class Comparison:
                 "sentence": self.sentence,
                 "kernel_bound": self.prediction.kernel_bound,
                 "untrained": self.untrained,
-                "spectrum": None if self.spectrum is None else self.spectrum.to_dict(),
-                "simulated_spectrum": None
-                if self.measured_spectrum is None
-                else self.measured_spectrum.to_dict(),
+                "spectrum": self.spectrum and self.spectrum.to_dict(),
+                "simulated_spectrum": self.measured_spectrum and self.measured_spectrum.to_dict(),
             }
         )
 

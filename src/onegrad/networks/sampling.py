@@ -106,8 +106,10 @@ class InputRows:
 
     def begin(self, rows: RowSet, start: int, count: int) -> Callable[[], Array]:
         """Let the thread pool begin to draw; calling the result returns inputs (B, count, d)."""
-        if self.data is not None:
-            return lambda: self._user_rows(rows, start, count)
+        if self.data is not None:  # each row is used once
+            data, first = self.data, rows_before(self.problem, rows) + start
+            rows_of = [data[order[first : first + count]] for order in self.orders]
+            return lambda: self.streams.ops.asarray(np.stack(rows_of))
         entries = self.law if self.law.name in ENTRY_LAWS else GAUSSIAN
         key = (rows.purpose, rows.batch)
         drawn = self.streams.begin_entries(entries, key, start, count, self.problem.d)
@@ -128,13 +130,6 @@ class InputRows:
             key = (Purpose.SIGN, rows.purpose, rows.batch)
             shift = self.law.parameter * self.streams.entries(RANDOM_SIGNS, key, start, count, 1)
         return X + shift * self.direction
-
-    def _user_rows(self, rows: RowSet, start: int, count: int) -> Array:
-        """Return rows of the user's data, each of which is used once."""
-        assert self.data is not None
-        first = rows_before(self.problem, rows) + start
-        picked = [self.data[order[first : first + count]] for order in self.orders]
-        return self.streams.ops.asarray(np.stack(picked))
 
 
 # -- labels --------------------------------------------------------------------------------

@@ -74,7 +74,9 @@ def methods(cell: Cell, device: str, seed: int) -> CellValues:
     steps, n_test = (option_of(cell, name, number) for name, number in DEFAULT_BUDGET.items())
     rng = np.random.default_rng((seed, p.n, p.d))
     task = draw_task(p, data, n_test, rng)
-    start = draw_start(p, steps, rng)
+    W = rng.standard_normal((p.N, p.d)) / math.sqrt(p.d)
+    a = rng.standard_normal(p.N) / math.sqrt(p.N)
+    start = Start(W, a, rng.random((steps, BATCH_ROWS)))
     values: dict[str, float] = {}
     biases = option_of(cell, "biases", False)
     for name in METHODS:
@@ -103,13 +105,6 @@ def draw_task(p: Problem, data: str, n_test: int, rng: np.random.Generator) -> T
 def directions(p: Problem, rng: np.random.Generator) -> Floats:
     """Return random orthonormal directions of the teacher, (d, indices): no input is special."""
     return np.linalg.qr(rng.standard_normal((p.d, p.teacher_function.indices)))[0]
-
-
-def draw_start(p: Problem, steps: int, rng: np.random.Generator) -> Start:
-    """Return the network of one seed and the order of its rows."""
-    W = rng.standard_normal((p.N, p.d)) / math.sqrt(p.d)
-    a = rng.standard_normal(p.N) / math.sqrt(p.N)
-    return Start(W, a, rng.random((steps, BATCH_ROWS)))
 
 
 def choose_and_fit(
