@@ -77,3 +77,13 @@ def test_leave_one_out_estimates_the_test_error():
     gap = simulation.leave_one_out.values - simulation.test.values
     assert abs(gap.mean()) < TOLERANCE * gap.std(ddof=1) / np.sqrt(SEEDS)
     assert gap.std() / np.sqrt(SEEDS) < 0.05 * simulation.test.mean
+
+
+def test_theories_do_not_answer_for_other_steps_without_a_word():
+    for field, value in (("steps", 3), ("update", "spectral")):
+        fields = {"n": 400, "d": 200, "N": 300, "activation": "softplus", "alpha": 0.3}
+        problem = og.Problem(**fields | {field: value})
+        with pytest.raises(og.OutOfScope, match=field):
+            og.predict(problem)
+        with pytest.warns(og.AssumptionWarning, match=field):
+            og.predict(problem, theory="staircase")

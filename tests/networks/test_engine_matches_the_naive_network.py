@@ -83,6 +83,18 @@ def test_errors_match(name):
             assert_same_errors(errors, (i, j), p, lam, F, y_tilde, F_test, clean, rel=1e-8)
 
 
+def test_each_step_has_its_own_size_and_the_last_is_kept():
+    small = {"n": 90, "d": 20, "N": 30}
+    problem = og.Problem(**small, alpha=[0.3, 0.2, 0.4])
+    assert (problem.steps, problem.alpha, problem.later_alpha) == (3, 0.3, "0.2,0.4")
+    assert problem.later_steps == (90**0.2, 90**0.4)
+    assert og.Problem(**small, alpha=0.3, later_alpha="0.1", steps=4).later_steps == (90**0.1,) * 3
+    assert og.Problem(**small, alpha=0.3, later_alpha=0.1, steps=2).later_alpha == "0.1"
+    assert og.Problem(**small, alpha=0.3, steps=3).later_steps == (90**0.3,) * 2
+    with pytest.raises(og.InvalidInput, match="later_alpha must be a finite number"):
+        og.Problem(**small, alpha=0.3, steps=2, later_alpha="0.1,x")
+
+
 def test_the_gradient_is_minus_the_derivative_of_the_loss():
     p = og.Problem(n=9, d=4, N=5, activation="erf", residual="full", eta=1.0)
     network = network_of(p, 0)

@@ -54,6 +54,14 @@ def test_entries_have_the_distribution_of_their_law():
     assert set(np.unique(rows(1000, inputs="rademacher")[0])) == {-1, 1}
 
 
+def test_the_inputs_direction_has_the_cosine_asked_for():
+    for law in ("spiked(30)", "mixture(5)"):
+        X, _, network = rows(4000, 1, Purpose.STEP, d=10, inputs=law, input_overlap=0.6)
+        top = np.linalg.svd(X, full_matrices=False)[2][0]
+        star = network.sampler.beta_star[0, :, 0]
+        assert abs(top @ star) == pytest.approx(0.6, abs=0.03), law
+
+
 def test_a_smaller_n_sees_the_first_rows():
     few, y_few, _ = rows(700, noise=0.5)
     many, y_many, _ = rows(2500, noise=0.5)
