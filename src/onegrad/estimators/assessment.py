@@ -35,45 +35,30 @@ MAX_BASELINE_NUMBERS = 10**7  # inputs times rows that the baseline sees; not tu
 
 @dataclass(frozen=True)
 class WorstRow:
-    """A held-out row that is predicted badly.
+    """A held-out row that is predicted badly."""
 
-    Parameters
-    ----------
-    inputs : values of columns, by name.
-    true, predicted : target and prediction.
-    off : the difference, or the probability that the model gave to the true class.
-    """
-
-    inputs: Mapping[str, Any]
+    inputs: Mapping[str, Any]  # values of columns, by name
     true: Any
     predicted: Any
-    off: float
+    off: float  # the difference, or the probability that the model gave to the true class
 
 
 @dataclass(frozen=True)
 class Assessment:
     """Predictions of held-out rows, each left out of the readout, and scores beside a baseline.
 
-    Parameters
-    ----------
-    true, predicted : (m,) or (m, K) targets and predictions.
-    scores : R2 and root mean squared error, or accuracy, by method: the model's first.
-    training_rows : rows that the baseline was fitted to.
-    width, covered : of intervals of coverage 0.9: half-width, and the share of one half of the rows
-        that is covered when the other half decides the width; None of classes and few rows.
-    confidence, correct : probabilities of the predicted classes, and whether they are right.
-    worst : the ten rows that are predicted worst.
+    Intervals have coverage 0.9; classes and few rows have none.
     """
 
-    true: Values
+    true: Values  # (m,) or (m, K)
     predicted: Values
-    scores: Mapping[str, Mapping[str, float]]
-    training_rows: int
-    width: float | None = None
-    covered: float | None = None
-    confidence: Floats | None = None
-    correct: Values | None = None
-    worst: Sequence[WorstRow] = ()
+    scores: Mapping[str, Mapping[str, float]]  # R2 and RMSE, or accuracy, by method: ours first
+    training_rows: int  # that the baseline was fitted to
+    width: float | None = None  # half of an interval's
+    covered: float | None = None  # share of one half of the rows by the width of the other half
+    confidence: Floats | None = None  # probabilities of the predicted classes
+    correct: Values | None = None  # whether these are right
+    worst: Sequence[WorstRow] = ()  # ten at most
 
 
 def assess(

@@ -37,20 +37,12 @@ CHECK_PERIOD = 10  # trees between two looks at the held-out rows
 
 @dataclass(frozen=True)
 class Boosting:
-    """The growth of boosted trees.
+    """The growth of boosted trees."""
 
-    Parameters
-    ----------
-    trees : their number, at most.
-    rate : share of a Newton step that a tree makes.
-    patience : trees in a row that may bring nothing before growth ends.
-    depth : questions of a tree.
-    """
-
-    trees: int = 0
-    rate: float = 0.1
-    patience: int = 40
-    depth: int = 6
+    trees: int = 0  # at most
+    rate: float = 0.1  # share of a Newton step that a tree makes
+    patience: int = 40  # trees in a row that may bring nothing before growth ends
+    depth: int = 6  # questions of a tree
 
 
 @dataclass(frozen=True)
@@ -64,19 +56,13 @@ class Tree:
 
 @dataclass(frozen=True)
 class Grower:
-    """Grows trees on rows.
-
-    Parameters
-    ----------
-    edges : (d, B) upper ends of the bins of each input but the last; far away where it has fewer.
-    bins : (n, d) the bin of each input.
-    """
+    """Grows trees on rows."""
 
     rows: ScaledRows
     targets: Targets
     plan: Boosting
-    edges: Floats
-    bins: Any
+    edges: Floats  # (d, B) upper ends of an input's bins but the last; far away where it has fewer
+    bins: Any  # (n, d) the bin of each input
 
     @classmethod
     def of(cls, rows: ScaledRows, targets: Targets, plan: Boosting, columns: int) -> Grower:

@@ -31,30 +31,20 @@ DEFAULT_RIDGE = 1e-2  # relative ridge where there are no held-out rows to choos
 
 @dataclass(frozen=True)
 class Candidate:
-    """A first layer with the readout of its best ridge.
-
-    Parameters
-    ----------
-    ridge : the penalty, relative to the scale of the features.
-    score, losses, predicted : mean loss of the held-out rows, the loss of each (m,), and their
-        predictions (m, K).
-    label : how the layer was made.
-    update_readout : readout that first-layer updates use. It follows the data more closely where
-        the best ridge is large, because a function that is shrunk to nothing has no gradient.
-    worth : (N,) increase of the loss without each neuron, where it was computed.
-    head : a readout that was trained together with the layer.
-    """
+    """A first layer with the readout of its best ridge."""
 
     layer: Layer
     readout: Readout
-    ridge: float
-    score: float
-    losses: Floats
-    predicted: Floats
-    label: Mapping[str, Any]
+    ridge: float  # the penalty, relative to the scale of the features
+    score: float  # mean loss of the held-out rows
+    losses: Floats  # (m,) loss of each
+    predicted: Floats  # (m, K) their predictions
+    label: Mapping[str, Any]  # how the layer was made
+    # of first-layer updates: follows the data more closely where the best ridge is large, because a
+    # function that is shrunk to nothing has no gradient
     update_readout: Readout
-    worth: Floats | None = None
-    head: Readout | None = None
+    worth: Floats | None = None  # (N,) increase of the loss without each neuron
+    head: Readout | None = None  # trained together with the layer
 
     def head_scores(self, z: Floats) -> Floats | None:
         """Return the (n, K) scores of the head for scaled inputs; None where there is no head."""

@@ -35,22 +35,13 @@ FIRST_OUTPUTS = 0.3  # size of the outputs before the first step
 
 @dataclass(frozen=True)
 class CodedTraining:
-    """The training of networks on codes of single inputs: how many, and how.
-
-    Parameters
-    ----------
-    networks : their number.
-    hidden : neurons of the hidden layers.
-    epochs : of a schedule, over which the rate falls to zero; fewer where rows and inputs are many.
-    patience : epochs without improvement after which training ends.
-    schedules : their largest number; another one begins where the last still lowered the loss.
-    """
+    """The training of networks on codes of single inputs: how many, and how."""
 
     networks: int = 0
-    hidden: tuple[int, ...] = (512, 256)
-    epochs: int = 50
-    patience: int = 10
-    schedules: int = 1
+    hidden: tuple[int, ...] = (512, 256)  # neurons of the hidden layers
+    epochs: int = 50  # of a schedule: its rate falls to zero; fewer where rows and inputs are many
+    patience: int = 10  # epochs without improvement after which training ends
+    schedules: int = 1  # at most; another one begins where the last still lowered the loss
 
 
 def tree_thresholds(rows: ScaledRows, targets: Targets, columns: int) -> Floats:

@@ -86,27 +86,19 @@ class Seed:
 class Correction:
     """Weights of the parts of a prediction, and what they make of the held-out rows.
 
-    Parameters
-    ----------
-    weights : of "ridge", "head", "neighbours", "networks" and "trees", of those that are there.
-    predicted : (m, K) predictions of the held-out rows.
-    judged_parts : network and trees, times their weights, that have not seen the held-out rows;
-        none where they do not help.
-    networks, trees : those of the model, times their weights.
-    neighbours : the local part; None where it does not help.
-    linear : logistic regression on the inputs in place of heads, without and with the held-out
-        rows; None where there is none.
-    link : how scores become probabilities; None where held-out rows are enough to tell.
+    Parts that do not help are not there. Networks and trees come times their weights.
     """
 
-    weights: Mapping[str, float]
-    predicted: Floats
+    weights: Mapping[str, float]  # of "ridge", "head", "neighbours", "networks" and "trees"
+    predicted: Floats  # (m, K) predictions of the held-out rows
+    # network and trees that have not seen the held-out rows, unlike those of the model below
     judged_parts: tuple[CodedNetwork | BoostedTrees, ...] = ()
     networks: tuple[CodedNetwork, ...] = ()
     trees: BoostedTrees | None = None
     neighbours: Neighbours | None = None
+    # in place of heads: logistic regression on the inputs, without and with the held-out rows
     linear: tuple[Readout, Readout] | None = None
-    link: Link | None = None
+    link: Link | None = None  # scores to probabilities, where held-out rows are too few to tell
 
     def scaled(self, factor: float) -> Correction:
         """Return the correction whose parts are all multiplied by a factor."""

@@ -179,28 +179,17 @@ def sample_partition(partition: Partition, size: int, seed: int, labels: str) ->
 
 @dataclass(frozen=True)
 class LearnedMember:
-    """One member of a committee as its held-out rows chose it, before it sees all rows.
-
-    Parameters
-    ----------
-    candidates, best : the first layers that were tried, and the chosen one, with its grid.
-    untrained : eigenvalues of the untrained features' covariance.
-    correction : weights of the parts of its prediction.
-    held_out, calibration : its held-out rows, and those that say how far predictions lie off.
-    loss : mean loss of the held-out rows.
-    step_rows_end : key below which rows have made the first-layer update and nothing else.
-    stopped : whether the fit was interrupted.
-    """
+    """One member of a committee as its held-out rows chose it, before it sees all rows."""
 
     candidates: Candidates
-    best: Candidate
-    untrained: Floats
+    best: Candidate  # with its grid
+    untrained: Floats  # eigenvalues of the untrained features' covariance
     correction: Correction
     held_out: ScaledRows
-    calibration: CalibrationRows
-    loss: float
-    step_rows_end: int
-    stopped: bool
+    calibration: CalibrationRows  # rows that say how far predictions lie off
+    loss: float  # mean over the held-out rows
+    step_rows_end: int  # key below which rows have made the first-layer update and nothing else
+    stopped: bool  # whether the fit was interrupted
 
     def member(self, sums: Moments, intercept: bool) -> Member:
         """Return the member that has seen all rows; its head has not seen those held out."""

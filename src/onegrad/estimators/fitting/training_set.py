@@ -33,34 +33,20 @@ MAX_SCALED_INPUT = 20.0  # standard deviations beyond which even the linear skip
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """A sample of rows as numbers, and how the numbers were made.
+    """A sample of rows as numbers, and how the numbers were made."""
 
-    Parameters
-    ----------
-    update, fit, held_out : rows of the first-layer update, of the readout, and those held out; the
-        first two are the same unless the readout is to be fitted on fresh ones.
-    scaling, targets : x -> z, and y -> t with its loss.
-    sample_rows : number of rows of the sample.
-    keys : (sample_rows,) keys of its rows in order, those held out last.
-    calibration : rows that say how far predictions lie off.
-    step_rows_end : key below which rows are left out of the readout of the final model, too.
-    threads : number of threads that add up moments.
-    progress : counts candidates, and says when to stop.
-    ops : operations of the device on which sums over rows are made.
-    """
-
-    update: ScaledRows
-    fit: ScaledRows
+    update: ScaledRows  # of the first-layer update
+    fit: ScaledRows  # of the readout: the same, unless it is to be fitted on fresh ones
     held_out: ScaledRows
-    scaling: Scaling
-    targets: Targets
+    scaling: Scaling  # x -> z
+    targets: Targets  # y -> t, and its loss
     sample_rows: int
-    keys: RowKeys
+    keys: RowKeys  # (sample_rows,) in order, those held out last
     calibration: CalibrationRows
-    step_rows_end: int
-    threads: int
+    step_rows_end: int  # key below which rows are left out of the final model's readout, too
+    threads: int  # that add up moments
     progress: FitProgress
-    ops: Ops
+    ops: Ops  # of the device on which sums over rows are made
 
     @property
     def inputs(self) -> int:
@@ -142,23 +128,15 @@ class TrainingSet:
 
 @dataclass(frozen=True)
 class ScaledSample:
-    """A sample of rows as numbers, in the order of their keys, and how the numbers were made.
+    """A sample of rows as numbers, in the order of their keys, and how the numbers were made."""
 
-    Parameters
-    ----------
-    rows : scaled inputs, coded targets, and weights that include those of classes.
-    row_weights : (n,) weights as they came.
-    keys, copies : (n,) keys of the rows, and how many equal rows each stands for.
-    encoding, scaling, targets : table -> x (None for matrices), x -> z, y -> t and its loss.
-    """
-
-    rows: ScaledRows
-    row_weights: Floats
+    rows: ScaledRows  # with weights that include those of classes
+    row_weights: Floats  # (n,) as they came
     keys: RowKeys
-    copies: Floats
-    encoding: Encoding | None
-    scaling: Scaling
-    targets: Targets
+    copies: Floats  # (n,) how many equal rows each stands for
+    encoding: Encoding | None  # table -> x; None for matrices
+    scaling: Scaling  # x -> z
+    targets: Targets  # y -> t, and its loss
 
     @property
     def inputs(self) -> int:
@@ -255,6 +233,7 @@ def held_rows(w: Floats, share: float, member: int = 0) -> Mask:
     few = w.sum() ** 2 < MIN_ROWS_FOR_TURNS * (w @ w)
     turn = 0 if few or not share else member % max(round(1 / share), 1)
     mask = (above >= turn * held) & (above < (turn + 1) * held)
+    # a single row, or a first one with most of the weight: without it nothing may be left to learn
     mask[0] &= turn > 0
     return mask
 

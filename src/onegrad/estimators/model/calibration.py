@@ -26,20 +26,12 @@ MIN_REPEATS = 10
 
 @dataclass(frozen=True)
 class CalibrationRows:
-    """Rows to be left out of the readout, one at a time.
+    """Rows to be left out of the readout, one at a time."""
 
-    Parameters
-    ----------
-    rows : inputs, targets, and the weights with which they count.
-    keys : of the rows.
-    left_out : (m,) weight that leaves the sums with each: its own, or that of one of its copies.
-    copies : (m,) number of equal rows that each stands for.
-    """
-
-    rows: ScaledRows
+    rows: ScaledRows  # with the weights with which they count
     keys: RowKeys
-    left_out: Floats
-    copies: Floats
+    left_out: Floats  # (m,) weight that leaves the sums with each: its own, or that of one copy
+    copies: Floats  # (m,) number of equal rows that each stands for
 
     @classmethod
     def choose(
@@ -77,6 +69,7 @@ def interval_width(residuals: Floats, w: Floats, rows: float, coverage: float) -
     They are the weighted quantiles of the residuals' sizes (m, K), at a share of
     coverage (1 + 1/rows) of the weights: rows is their effective number.
     """
+    # of m + 1 rows, the new one among them, as many as coverage asks for; rounding may exceed all
     share = coverage * (1.0 + 1.0 / rows) if rows else np.inf
     if share > 1.0 + 1e-12:
         problem = f"it needs more than the {rows:.0f} held-out rows of this fit"

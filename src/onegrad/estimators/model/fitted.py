@@ -80,25 +80,15 @@ class FrozenSums:
 
 @dataclass(frozen=True)
 class Member:
-    """One network of a committee: a first layer, and ridge regression on its features.
+    """One network of a committee: a first layer, and ridge regression on its features."""
 
-    Parameters
-    ----------
-    layer : learned from a sample of the rows of the fit, and fixed from then on.
-    sums : over all rows that the readout is fitted on; those of few rows are added up when needed.
-    ridge, intercept : the penalty (absolute), and whether there is a free constant.
-    share : what ridge regression counts in the prediction.
-    head : a readout that was trained with the layer, fixed like it, and adds to the prediction.
-    few : the rows of the sums where they are few: pickles hold them instead.
-    """
-
-    layer: Layer
-    sums: Moments | FewRows | FrozenSums
-    ridge: float
-    intercept: bool
-    share: float = 1.0
-    head: Readout | None = None
-    few: FewRows | None = None
+    layer: Layer  # learned from a sample of the rows of the fit, and fixed from then on
+    sums: Moments | FewRows | FrozenSums  # over all rows; those of few are added up when needed
+    ridge: float  # the penalty (absolute)
+    intercept: bool  # whether there is a free constant
+    share: float = 1.0  # what ridge regression counts in the prediction
+    head: Readout | None = None  # trained with the layer, fixed like it; adds to the prediction
+    few: FewRows | None = None  # the rows of the sums where they are few: pickles hold them instead
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a pickle holds: nothing that can be computed again but the readout."""
@@ -222,34 +212,19 @@ class CommitteeMoments:
 
 @dataclass(frozen=True)
 class FitStatistics:
-    """Everything that describes the rows of the fit; rows that come or go later do not change it.
+    """Everything that describes the rows of the fit; later ones do not change it."""
 
-    Parameters
-    ----------
-    metric : (d, d) average gradient outer product of the fitted function, scaled inputs.
-    column_importances : of each column of X, by permuting it; empty where no rows were held out.
-    untrained : eigenvalues of the untrained features' covariance, largest first.
-    residuals : (m, K) residuals of held-out rows that were left out, scaled targets.
-    residual_weights, effective_rows : (m,) weights with which they count, and the number of rows of
-        equal weight that say as much.
-    link : how scores become probabilities.
-    choice : what held-out rows chose; where there are several members, lists of their choices.
-    trials : every candidate for the first layer, with its score on held-out rows.
-    rows : number of rows that the readout was fitted on.
-    predicted : (m, K) predictions of the rows of the residuals.
-    """
-
-    metric: Floats
-    column_importances: Floats
-    untrained: Floats
-    residuals: Floats
-    residual_weights: Floats
-    effective_rows: float
-    link: Link
-    choice: dict[str, Any]
-    trials: tuple[dict[str, Any], ...]
-    rows: int
-    predicted: Floats
+    metric: Floats  # (d, d) average gradient outer product of the fitted function, scaled inputs
+    column_importances: Floats  # of each column of X, by permuting it; empty without held-out rows
+    untrained: Floats  # eigenvalues of the untrained features' covariance, largest first
+    residuals: Floats  # (m, K) of held-out rows that were left out, scaled targets
+    residual_weights: Floats  # (m,) with which they count
+    effective_rows: float  # number of rows of equal weight that say as much
+    link: Link  # how scores become probabilities
+    choice: dict[str, Any]  # of held-out rows; where there are several members, lists
+    trials: tuple[dict[str, Any], ...]  # candidates for the first layer, with held-out scores
+    rows: int  # that the readout was fitted on
+    predicted: Floats  # (m, K) predictions of the rows of the residuals
 
     @property
     def importances(self) -> Floats:

@@ -86,18 +86,11 @@ class InputCodes:
 
 @dataclass(frozen=True)
 class CodedNetwork:
-    """Weights (in, out) and biases of each layer, in single precision.
+    """Weights (in, out) and biases of each layer, in single precision."""
 
-    Parameters
-    ----------
-    codes : of the first copy of the inputs.
-    first, bound : number of the first input that the network sees as it is, of the last copy, and
-        where these are clipped.
-    """
-
-    codes: InputCodes
-    first: int
-    bound: float
+    codes: InputCodes  # of the first copy of the inputs
+    first: int  # number of the first input that it sees as it is, of the last copy
+    bound: float  # where these are clipped
     weights: tuple[Single, ...]
     biases: tuple[Single, ...]
 
@@ -137,18 +130,11 @@ def leaf_numbers(answers: Any) -> Leaves:
 
 @dataclass(frozen=True)
 class BoostedTrees:
-    """T trees of depth D, in the order in which they were grown.
+    """T trees of depth D, in the order in which they were grown."""
 
-    Parameters
-    ----------
-    columns : (T, D) inputs, as numbers, that a tree asks about.
-    thresholds : (T, D) above which the answer is yes.
-    values : (T, 2^D, K) what a leaf adds to the scores, in single precision.
-    """
-
-    columns: Floats
-    thresholds: Floats
-    values: Single
+    columns: Floats  # (T, D) inputs, as numbers, that a tree asks about
+    thresholds: Floats  # (T, D) above which the answer is yes
+    values: Single  # (T, 2^D, K) what a leaf adds to the scores
 
     def __len__(self) -> int:
         return len(self.columns)

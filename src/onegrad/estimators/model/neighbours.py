@@ -71,22 +71,13 @@ class NearbyRows:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The rows near which predictions are corrected, and how.
+    """The rows near which predictions are corrected, and how."""
 
-    Parameters
-    ----------
-    root : (d, r) R, which takes scaled inputs to points.
-    count : k, the neighbour whose distance is the width of the kernel.
-    share : what the mean target of the neighbours counts in the prediction.
-    rows : the rows that are in the model now.
-    seed : of the keys of rows.
-    """
-
-    root: Floats
-    count: int
-    share: float
-    rows: NearbyRows
-    seed: int
+    root: Floats  # (d, r) R, which takes scaled inputs to points
+    count: int  # k, the neighbour whose distance is the width of the kernel
+    share: float  # what the mean target of the neighbours counts in the prediction
+    rows: NearbyRows  # those that are in the model now
+    seed: int  # of the keys of rows
 
     def rows_of(self, keys: RowKeys, z: Floats, t: Floats, w: Floats) -> NearbyRows:
         """Return rows that can be neighbours, of scaled inputs, targets and weights."""

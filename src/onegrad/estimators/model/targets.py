@@ -52,6 +52,7 @@ class NumericTargets:
                 np.zeros(K), np.ones(K), -bound, bound, grid_step(matrix, TARGET_BITS), single
             )
         centre, deviation = weighted_mean_and_deviation(matrix, w)
+        # equal targets have a deviation of rounding, which is no scale
         equal = deviation <= 1e-12 * np.maximum(np.abs(centre), np.finfo(float).tiny)
         step = np.full(K, 2.0**-TARGET_BITS)
         scale = np.where(equal, 1.0, deviation)
@@ -123,22 +124,16 @@ class Link:
               \epsilon = \frac1{m + 2}
 
     with equal q: m held-out rows do not support a probability nearer to 0 or 1.
-
-    Parameters
-    ----------
-    slope : s.
-    rows : m; infinite where nothing is mixed in, for no rows were held out.
-    shares : q, one per class or label.
     """
 
-    slope: float
-    rows: float
-    shares: Floats
+    slope: float  # s
+    rows: float  # m; infinite where nothing is mixed in, for no rows were held out
+    shares: Floats  # q, one per class or label
 
     def smooth(self, log_p: Floats) -> Floats:
         """Return log p for the logarithms of softmax(s t)."""
         epsilon = 1.0 / (self.rows + 2.0)
-        if not epsilon:
+        if not epsilon:  # as they are, to the last bit
             return log_p
         return np.log((1.0 - epsilon) * np.exp(log_p) + epsilon * self.shares)
 

@@ -77,6 +77,7 @@ class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
         """
         if not 0 < coverage < 1:
             raise InvalidInput("coverage", coverage, "between 0 and 1")
+        # first of all that needs a fit: it says so where there was none
         scores = self._scores(X)
         statistics, changes = self.fitted_.statistics, self.fitted_.changes
         if changes:
@@ -130,6 +131,7 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
         """Refuse labels that are missing, of several types, or that NumPy would make equal."""
         one_dimensional = isinstance(y, list | tuple) or str(getattr(y, "dtype", "")) == "object"
         values = list(y) if one_dimensional and np.ndim(y) == 1 else []
+        # NaN alone is unequal to itself
         if any(label is None or label != label for label in values):
             raise InvalidInput("y", problem="some labels are missing; drop those rows first")
         types = sorted({"number" if isinstance(v, Real) else type(v).__name__ for v in values})

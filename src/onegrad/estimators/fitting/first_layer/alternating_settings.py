@@ -66,24 +66,14 @@ SQUARE_MATRICES = 5  # of the size of a Gram matrix that are held at once
 
 @dataclass(frozen=True)
 class Capacity:
-    """The size of a committee of networks, and of the searches for their neurons.
+    """The size of a committee of networks, and of the searches for their neurons."""
 
-    Parameters
-    ----------
-    width, searches : neurons of a network, and searches for them.
-    members : number of networks.
-    rounds : largest number of rounds of new neurons in a search.
-    further : largest number of rounds with the neurons of all searches, where targets have no
-        noise.
-    steps : largest number of gradient steps after the rounds of a search.
-    """
-
-    width: int
-    searches: int
-    members: int
-    rounds: int
-    further: int
-    steps: int
+    width: int  # neurons of a network
+    searches: int  # for them
+    members: int  # networks
+    rounds: int  # of new neurons in a search, at most
+    further: int  # with the neurons of all searches, at most, where targets have no noise
+    steps: int  # gradient steps after the rounds of a search, at most
 
     @property
     def max_candidates(self) -> int:

@@ -117,6 +117,7 @@ class NeuronSampler:
             for k, kind in enumerate(shares)
         ]
         neurons = sum(parts[1:], parts[0])
+        # they come kind by kind; the order of an order puts each at the place that it was drawn for
         return neurons[np.argsort(np.argsort(kinds, kind="stable"), kind="stable")]
 
     def best_entrants(self, entrants: Neurons, residual: Floats, per_place: int) -> Neurons:
@@ -143,6 +144,7 @@ class NeuronSampler:
         total = self.w.sum()
         mean = first[:, -1] / total
         covariance = first[:, :-1] - mean[:, None] * (self.w @ residual)
+        # sums in single precision: a variance that cancels is rounding, and wins no place
         variance = np.maximum(square - total * mean**2, 1e-9 * square + np.finfo(float).tiny)
         gain = (covariance**2).sum(1) / variance
         winners = gain.reshape(-1, per_place).argmax(1) + per_place * np.arange(len(W) // per_place)
