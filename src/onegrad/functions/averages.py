@@ -8,14 +8,13 @@ mean and deviation put them.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.functions.function import Function
-from onegrad.functions.hermite import gauss_hermite
+from onegrad.functions.hermite import gauss_hermite, gauss_legendre
 
 _HALF_WIDTH = 8.5  # P(|z| > 8.5) = 2e-17
 _PANEL_NODES, _PANEL_WIDTH = 28, 7.2  # the Gaussian density over the whole width, to 1e-11
@@ -124,16 +123,11 @@ def _sum(f: Function, mean: Floats, deviation: Floats, z: Floats, w: Floats) -> 
     return Averages(*(column.reshape(mean.shape) for column in averages.T))
 
 
-@lru_cache
-def _legendre(k: int) -> tuple[Floats, Floats]:
-    return np.polynomial.legendre.leggauss(k)
-
-
 def _between_kinks(f: Function, mean: Floats, deviation: Floats, flattening: float) -> Averages:
     # a kink of f at q is one of f(m + s z) at (q - m)/s, which every mean and deviation moves
     kinks = np.array([-np.inf, *sorted(f.kinks), np.inf])
     breaks = np.clip((kinks - mean[..., None]) / deviation[..., None], -_PANEL_WIDTH, _PANEL_WIDTH)
-    t, w = _legendre(_PANEL_NODES)
+    t, w = gauss_legendre(_PANEL_NODES)
     half = np.diff(breaks, axis=-1)[..., None] / 2
     z = (breaks[..., :-1, None] + half * (1 + t)).reshape(*mean.shape, -1)
     weight = (half * w).reshape(z.shape) * _density(z, flattening)

@@ -28,6 +28,13 @@ def gauss_hermite(k: int) -> tuple[Floats, Floats]:
     return _read_only(x), _read_only(w / w.sum())
 
 
+@lru_cache
+def gauss_legendre(k: int) -> tuple[Floats, Floats]:
+    """Return nodes and weights on [-1, 1]."""
+    x, w = np.polynomial.legendre.leggauss(k)
+    return _read_only(x), _read_only(w)
+
+
 @lru_cache(maxsize=64)
 def gaussian_rule(kinks: tuple[float, ...] = ()) -> tuple[Floats, Floats]:
     """Return nodes and weights for N(0, 1) by Gauss-Legendre panels that break at every kink.
@@ -36,7 +43,7 @@ def gaussian_rule(kinks: tuple[float, ...] = ()) -> tuple[Floats, Floats]:
     """
     inside = [q for q in kinks if abs(q) < _HALF_WIDTH]
     breaks = np.union1d(np.linspace(-_HALF_WIDTH, _HALF_WIDTH, _PANELS + 1), inside)
-    t, w = np.polynomial.legendre.leggauss(_NODES_PER_PANEL)
+    t, w = gauss_legendre(_NODES_PER_PANEL)
     half = np.diff(breaks)[:, None] / 2
     x = (breaks[:-1, None] + half * (1 + t)).ravel()
     weights = (half * w).ravel() * np.exp(-x * x / 2) / np.sqrt(2 * np.pi)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from scipy.special import erfcinv, gammaln, stdtrit
 
 from onegrad.arrays import Floats
-from onegrad.functions.hermite import gauss_hermite
+from onegrad.functions.hermite import gauss_hermite, gauss_legendre
 from onegrad.problem import Law
 from onegrad.theory.uniform.label_law import LabelLaw
 
@@ -245,12 +244,6 @@ def noise_nodes(law: Law, rows: int) -> tuple[Floats, Floats]:
     log_p = gammaln((nu + 1) / 2) - gammaln(nu / 2) - (nu + 1) / 2 * np.log1p(x * x / nu)
     p = w * np.exp(log_p) * np.cosh(top * t)
     return x * np.sqrt(1 - 2 / nu), p / p.sum()
-
-
-@lru_cache
-def gauss_legendre(k: int) -> tuple[Floats, Floats]:
-    """Return nodes and weights on [-1, 1]."""
-    return np.polynomial.legendre.leggauss(k)
 
 
 def normal_cutoff(count: int) -> float:

@@ -29,10 +29,9 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.function import Function
-from onegrad.functions.hermite import gauss_hermite, gaussian_rule
+from onegrad.functions.hermite import gauss_hermite, gauss_legendre, gaussian_rule
 from onegrad.problem import Problem
 from onegrad.theory.uniform.first_step import StepNumbers
-from onegrad.theory.uniform.residuals import gauss_legendre
 from onegrad.theory.uniform.same_rows.neurons import NeuronTypes
 from onegrad.theory.uniform.same_rows.training_rows import RowPopulation
 
