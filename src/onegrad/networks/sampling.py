@@ -302,17 +302,10 @@ def linear_fit(sampler: Sampler, rows: RowSet, kind: str) -> LinearFit:
     for block in sampler.blocks(rows):
         mean = mean + block.y.sum(-1) / rows.count
         beta = beta + (block.y[:, None, :] @ block.X)[:, 0] / rows.count
-    if kind == "residual-least-squares":
-        return _least_squares(sampler, rows, mean, beta)
-    return LinearFit(mean, None if kind == "centred" else beta)
-
-
-def _least_squares(sampler: Sampler, rows: RowSet, mean: Array, moment: Array) -> LinearFit:
-    """Return the fit of least squares with a constant, of least norm where it is not unique.
-
-    mean, moment : mean(y) and X^T y/n.
-    """
-    p, ops = sampler.problem, sampler.ops
+    if kind != "residual-least-squares":
+        return LinearFit(mean, None if kind == "centred" else beta)
+    # least squares with a constant, of least norm where they are not unique
+    p, ops, moment = sampler.problem, sampler.ops, beta
     centre: Any = 0.0
     C = ops.zeros(sampler.stack_size, p.d, p.d)
     for block in sampler.blocks(rows):
