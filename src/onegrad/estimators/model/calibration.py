@@ -69,7 +69,7 @@ def interval_width(residuals: Floats, w: Floats, rows: float, coverage: float) -
     They are the weighted quantiles of the residuals' sizes (m, K), at a share of
     coverage (1 + 1/rows) of the weights: rows is their effective number.
     """
-    # of m + 1 rows, the new one among them, as many as coverage asks for; rounding may exceed all
+    # a new row makes m + 1 of them: their share that is asked for, in units of the m
     share = coverage * (1.0 + 1.0 / rows) if rows else np.inf
     if share > 1.0 + 1e-12:
         problem = f"it needs more than the {rows:.0f} held-out rows of this fit"

@@ -60,7 +60,7 @@ def check_plain(**arrays: Any) -> None:
 
 def first_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
     """Return the rows of a fit; the names of their columns become the estimator's."""
-    # of an earlier fit: scikit-learn would hold the new columns against them
+    # of an earlier fit, whose columns may have had names where these have none
     for name in ("feature_names_in_", "_fitted_on_frame_"):
         if hasattr(estimator, name):
             delattr(estimator, name)

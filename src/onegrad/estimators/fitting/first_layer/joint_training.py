@@ -123,7 +123,7 @@ def balanced(W: Floats, b: Floats, a: Floats) -> tuple[Single, Single, Single]:
     A ReLU may be scaled before or after: c relu(h) = relu(c h). One rate then suits both.
     """
     into = np.sqrt((W**2).sum(1) + b**2)
-    # a neuron that ridge does not use would shrink to nothing, and have no gradient from then on
+    # a neuron that ridge does not use would shrink to nothing, and its coefficients be 0/0
     out = np.sqrt((a**2).sum(1)) + 1e-3
     c = np.sqrt(out / np.maximum(into, EPSILON))
     as_single = (np.asarray(v, np.float32) for v in (W * c[:, None], b * c, a / c[:, None]))

@@ -144,7 +144,7 @@ class NeuronSampler:
         total = self.w.sum()
         mean = first[:, -1] / total
         covariance = first[:, :-1] - mean[:, None] * (self.w @ residual)
-        # sums in single precision: a variance that cancels is rounding, and wins no place
+        # where the two cancel, what is left is rounding of single precision, and may be negative
         variance = np.maximum(square - total * mean**2, 1e-9 * square + np.finfo(float).tiny)
         gain = (covariance**2).sum(1) / variance
         winners = gain.reshape(-1, per_place).argmax(1) + per_place * np.arange(len(W) // per_place)
