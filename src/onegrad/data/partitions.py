@@ -179,6 +179,7 @@ class MemoryPartition(Partition):
 
     def blocks(self) -> Iterator[RowBlock]:
         arrays = self.X, self.y, self.w
+        # Dask is loaded only where its objects came
         if hasattr(self.X, "dask"):
             from dask.base import compute
 

@@ -196,5 +196,6 @@ def _entry_bits(column: Any) -> RowKeys:
 
 
 def _text_bits(values: Any, codes: Values) -> RowKeys:
+    # not hash(), which differs from process to process: keys are stored and compared
     digests = [hashlib.blake2b(str(v).encode(), digest_size=8).digest() for v in values]
     return np.frombuffer(b"".join(digests), np.uint64)[codes]
