@@ -97,8 +97,3 @@ def test_another_programs_file_is_refused(tmp_path: Path) -> None:
         with pytest.raises(StoreError, match=message):
             Store(tmp_path)
         assert (tmp_path / "cells.sqlite").read_bytes() == content, "it is left as it was"
-
-
-def test_no_store_to_read(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="there is no store"):
-        Store(tmp_path, create=False)

@@ -1,9 +1,8 @@
-"""Another user, a folder without the right to write, a read-only mount: the store is read."""
+"""Another user, a folder without the right to write: the store is read."""
 
 import os
 import shutil
 import sqlite3
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -54,22 +53,6 @@ def test_without_the_right_to_write(public_folder: Path, log: str) -> None:
         path.chmod(0o555 if path.is_dir() else 0o444)
     assert read_in_a_process(store, told) == "RuntimeError: 5 cells, 5 records"
     assert not list(store.glob("*-shm"))
-
-
-@pytest.mark.full
-def test_a_read_only_mount(public_folder: Path) -> None:
-    if not sweeping.may_mount():
-        pytest.skip("file systems are mounted by root only")
-    store, mounted = public_folder / "store", public_folder / "mounted"
-    sweeping.sweep(str(store), {"cells": 5, "numbers": 600})
-    mounted.mkdir()
-    subprocess.run(["mount", "--bind", str(store), str(mounted)], check=True)
-    try:
-        subprocess.run(["mount", "-o", "remount,bind,ro", str(mounted)], check=True)
-        with Store(mounted, create=False) as opened:
-            assert len(list(opened.records())) == len(opened.done()) == 5
-    finally:
-        subprocess.run(["umount", str(mounted)], check=True)
 
 
 @pytest.mark.full

@@ -121,16 +121,6 @@ def test_the_commands_say_so(
     assert main(["sweep", "export", *command]) == 0
 
 
-def test_every_byte_of_an_array_counts(store: Path) -> None:
-    path, rng = array_of(store), np.random.default_rng(0)
-    sound = path.read_bytes()
-    for place in rng.integers(len(sound), size=15):
-        flip(path, int(place))
-        with Store(store, create=False) as opened:
-            assert len(opened.done()) == 3
-        path.write_bytes(sound)
-
-
 def test_a_bit_of_the_database_never_changes_a_number(store: Path, sound: Path) -> None:
     """Whatever bit is flipped: the cells that are read are those that were written."""
     expected, path = sweeping.contents(sound), store / "cells.sqlite"

@@ -39,9 +39,6 @@ def test_a_gap_does_not_see_the_luck_of_a_seed():
     curve = relative_difference(*pair, "steps", "risk")  # type: ignore[call-arg]
     assert curve.x.tolist() == [1, 4] and curve.y == pytest.approx([0.5, 0.5])
     assert curve.se == pytest.approx([0, 0], abs=1e-12)
-    sizes = (Points([point(v, n=n) for n in (100, 200)]) for v in (1.0, 1.1))
-    curve = relative_difference(*sizes, "n", "test")  # type: ignore[call-arg]
-    assert curve.x.tolist() == [100, 200] and curve.y == pytest.approx([0.1, 0.1])
 
 
 def test_the_error_of_a_gap_is_that_of_a_ratio_of_means():

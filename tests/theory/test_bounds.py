@@ -7,13 +7,6 @@ import onegrad as og
 from onegrad.theory.bounds import kernel_lower_bound, tau_star, theorem7_bound
 
 
-@pytest.mark.parametrize(("activation", "kappa"), [("erf", np.sqrt(3)), ("erf2", np.sqrt(2))])
-def test_a_matching_erf_neuron_is_exact(activation, kappa):
-    found = tau_star(activation, activation)
-    assert found.tau < 1e-15
-    assert found.kappa == pytest.approx(kappa, rel=1e-6)
-
-
 def test_a_linear_neuron_leaves_the_nonlinear_part():
     """E_z sigma(kappa x + z) = kappa x, so tau* is the kernel bound."""
     found = tau_star("H1", "relu:unit")

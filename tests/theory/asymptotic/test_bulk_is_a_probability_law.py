@@ -70,11 +70,3 @@ def test_square_features_touch_zero():
     spectrum = og.spectrum(og.Problem(n=800, d=400, N=800))
     assert spectrum.lower_edge is None
     assert spectrum.atom == 0.0
-
-
-@pytest.mark.parametrize(
-    ("activation", "rank"), [("tanh", 600), ("H1", 400)], ids=["nonlinear", "linear"]
-)
-def test_atom_is_one_minus_the_rank(activation, rank):
-    spectrum = og.spectrum(og.Problem(n=800, d=400, N=600, activation=activation))
-    assert spectrum.atom == pytest.approx(1 - rank / 800)

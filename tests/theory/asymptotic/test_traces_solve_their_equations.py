@@ -53,16 +53,6 @@ def test_ten_thousand_points_take_a_few_newton_steps():
     assert traces(0.367, 0.0274, phi, psi, lam).iterations <= 25
 
 
-def test_scalars_and_arrays_give_the_same_numbers():
-    points = list(itertools.product([0.1, 2.0], [0.3, 5.0], [1e-6, 1.0]))
-    phi, psi, lam = np.array(points).T
-    together = traces(0.25, 0.09, phi, psi, lam)
-    for i, point in enumerate(points):
-        alone = traces(0.25, 0.09, *point)
-        assert float(alone.M1) == pytest.approx(together.M1[i], rel=1e-14)
-        assert float(alone.M2_prime) == pytest.approx(together.M2_prime[i], rel=1e-12)
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [("c1_squared", -1.0), ("c_gt1_squared", np.nan), ("phi", 0.0), ("psi", -2.0), ("lam", 0.0),

@@ -5,7 +5,6 @@ where there are two outliers), and alignments of the leading left singular vecto
 learned index.
 """
 
-import numpy as np
 import pytest
 
 from onegrad import Problem
@@ -57,13 +56,9 @@ def test_relu_has_a_quadratic_spike_with_its_alignment():
     assert second.alignment[1] < 0.01
 
 
-def test_the_bulk_is_a_probability_law_and_moves_with_the_step():
+def test_the_bulk_moves_with_the_step():
     problem = Problem(**SIZES, activation="tanh", teacher="H1", noise=0.5, eta=20.0)
-    found, still = uniform_spectrum(problem), uniform_spectrum(problem.replace(eta=0.0))
-    for s in (found, still):
-        mass = np.sum((s.rho[1:] + s.rho[:-1]) * np.diff(s.x)) / 2
-        assert mass + s.atom == pytest.approx(1, abs=1e-3)
-    assert found.edge < still.edge - 0.05
+    assert uniform_spectrum(problem).edge < uniform_spectrum(problem.replace(eta=0.0)).edge - 0.05
 
 
 def test_without_a_step_it_is_the_bulk_of_random_features():
