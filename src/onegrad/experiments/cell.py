@@ -55,10 +55,13 @@ class Cell:
     @cached_property
     def json(self) -> str:
         """Canonical JSON: sorted keys, no spaces, numbers as Python writes them."""
+        # a field added to Problem later, whose default means what was meant before, changes no key
+        changed = self.problem.changed()
+        step_fields = ("alpha", "eta", "ridge")  # they are in the lists of the cell
         fields: dict[str, Any] = {
             "format": CELL_FORMAT,
             "measure": self.measure,
-            "problem": _changed_fields(self.problem),
+            "problem": {k: v for k, v in changed.items() if k not in step_fields},
             "etas": self.etas,
             "ridges": self.ridges,
             "first_seed": self.first_seed,
@@ -87,12 +90,3 @@ class Cell:
     def __reduce__(self) -> tuple[Any, ...]:
         """Cross a process boundary as JSON."""
         return Cell.from_json, (self.json,)
-
-
-def _changed_fields(problem: Problem) -> dict[str, Any]:
-    """Return the fields that differ from their defaults, without the step and the penalty.
-
-    A field added to Problem later, with a default that means what was meant before, changes no key.
-    """
-    listed = ("alpha", "eta", "ridge")  # in the lists of the cell
-    return {k: v for k, v in problem.changed().items() if k not in listed}

@@ -27,13 +27,13 @@ from onegrad.experiments.store_file import (
     Damaged,
     StoredRow,
     StoreError,
-    array_reference,
     cell_rows,
     empty_file,
     explained,
     open_for_reading,
     open_for_writing,
     row_digest,
+    sha256,
 )
 from onegrad.io.files import atomic_write, place, sweep_drafts
 
@@ -156,7 +156,7 @@ class Store:
                 file.write(content.getbuffer())
         except OSError as error:
             raise StoreError(f"{target}: cannot be written: {error.strerror or error}") from None
-        return array_reference(target.name, content.getbuffer())
+        return {"file": target.name, "sha256": sha256(content.getbuffer())}
 
     # -- reading -------------------------------------------------------------------------------
 

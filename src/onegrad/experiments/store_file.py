@@ -91,11 +91,6 @@ def row_digest(columns: Sequence[Any]) -> str:
     return sha256(json.dumps(columns, default=repr).encode())
 
 
-def array_reference(name: str, data: bytes | memoryview) -> dict[str, str]:
-    """Return how a result names an array that is a file beside the store."""
-    return {"file": name, "sha256": sha256(data)}
-
-
 def _numbers(value: Any, arrays: Path) -> np.ndarray[Any, Any]:
     """Return a value of a result: numbers, or a reference to a file of them."""
     array = _read_array(value, arrays) if isinstance(value, dict) else np.asarray(value)

@@ -185,20 +185,20 @@ def audit(spec: Spec, facts: Facts, violations: list[Violation]) -> dict[str, An
         "test_rows": min(rows, default=None),
         "sizes": sizes(spec),
         "along": spec.method.get("sizes", {}).get("along"),
-        "optima": [_optimum(path, v) for path, v in values if isinstance(v, BestPoint)],
+        "optima": [
+            {
+                "path": path,
+                "at": dict(best.at),
+                "ends": {axis: list(ends) for axis, ends in best.ends.items()},
+                "at_end": list(best.axes_at_end),
+            }
+            for path, best in values
+            if isinstance(best, BestPoint)
+        ],
         "competitors": competitors(spec),
         "paired": sum(isinstance(v, PairedEstimate) for _, v in values),
         "selections": [str(v) for _, v in values if isinstance(v, Selection)],
         "real_data": list(_real_data(spec)),
         "out_of_reach": spec.method.get("out_of_reach"),
         "violations": [str(v) for v in violations],
-    }
-
-
-def _optimum(path: str, optimum: BestPoint) -> dict[str, Any]:
-    return {
-        "path": path,
-        "at": dict(optimum.at),
-        "ends": {axis: list(ends) for axis, ends in optimum.ends.items()},
-        "at_end": list(optimum.axes_at_end),
     }

@@ -105,7 +105,6 @@ def facts(results: Results) -> Facts:
 
 
 def _row(results: Results, name: str, n: int) -> dict[str, Any]:
-    """Return the numbers of one activation at one size."""
     points = results["networks"].where(activation=name, n=n)
     half, one = (points.where(alpha=alpha)[0].values["test"] for alpha in (0.5, 1.0))
     best = lowest_point(points, "test", ["alpha"])

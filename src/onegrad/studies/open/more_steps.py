@@ -120,7 +120,6 @@ def growths(points: Points) -> list[Growth]:
 
 
 def _exponents(point: Point) -> tuple[float, float]:
-    """Return the exponents of the first and of the second step."""
     p = point.problem
     return round(math.log(p.step) / math.log(p.n), 6), float(p.later_alpha)
 

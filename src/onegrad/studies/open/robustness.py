@@ -98,7 +98,6 @@ def facts(results: Results) -> Facts:
 
 
 def _row(name: str, point: Point) -> dict[str, Any]:
-    """Return the numbers of one point."""
     predicted, measured = direction(point.problem).rho, Estimate.of(point.values["overlap"])
     return {
         "kind": _LABELS[name],

@@ -59,7 +59,8 @@ def facts(results: Results) -> Facts:
         for name, points in both_ways(results, total).items():
             best = lowest_point(points, "test", ["alpha", "ridge"])
             theory = theory_points(results, name).where(n=points[0].problem.n, **best.at)
-            row |= {name: best, f"{name}_theory": _prediction(theory)}
+            predicted = f"{theory[0].mean('test'):.3f}" if len(theory) else "–"
+            row |= {name: best, f"{name}_theory": predicted}
         totals.append(row | {"gain": paired_change(row["same"].values, row["fresh"].values)})
     same, fresh = (
         [c for c in checks(results, [name]) if c.quantity == "test"] for name in ("same", "fresh")
@@ -78,8 +79,3 @@ def facts(results: Results) -> Facts:
         "typical_se": float(np.median([c.se / c.theory for c in same + fresh])),
         "penalties": len(results["same"].levels("ridge")),
     }
-
-
-def _prediction(points: Points) -> str:
-    """Return the predicted test error at one point, a dash where there is none."""
-    return f"{points[0].mean('test'):.3f}" if len(points) else "–"
