@@ -23,16 +23,10 @@ from onegrad.exceptions import InvalidInput
 
 @dataclass(frozen=True)
 class LearningTask:
-    """The kind of targets, before any row is seen.
+    """The kind of targets, before any row is seen."""
 
-    Parameters
-    ----------
-    targets : a sample of rows, and whether to scale -> how targets are coded.
-    labels : which distinct targets the first pass collects, for they may be rare: "all", those
-        that are text ("text"), or none ("").
-    """
-
-    targets: Callable[[Sample, bool], Targets]
+    targets: Callable[[Sample, bool], Targets]  # rows, whether to scale -> how targets are coded
+    # distinct targets that the first pass collects, as they may be rare: "all", "text", or "": none
     labels: str = ""
 
 

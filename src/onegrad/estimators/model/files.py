@@ -54,9 +54,8 @@ SCALING_ARRAYS = {"centre": "d", "scale": "d", "low": "d", "high": "d", "squash"
 TARGET_ARRAYS = {"centre": "K", "scale": "K", "low": "K", "high": "K", "step": "K"}  # after y_
 STATISTICS_ARRAYS = {"metric": "cc", "untrained": "u", "residuals": "mK", "residual_weights": "m"}
 LAYER_ARRAYS = {"W": "Nd", "b": "N", "step": "F"}  # those of a member, numbered from the second on
-READOUT_ARRAYS = {"coef": "FK", "intercept": "K"}  # those of a member that is frozen
-MOMENT_ARRAYS = {"F1": "F", "y1": "K", "FtF": "FF", "Fty": "FK", "yty": "K"}  # those, too
-HEAD_ARRAYS = READOUT_ARRAYS  # after head_, of members that have one
+READOUT_ARRAYS = {"coef": "FK", "intercept": "K"}  # of a frozen member; after head_, of a head
+MOMENT_ARRAYS = {"F1": "F", "y1": "K", "FtF": "FF", "Fty": "FK", "yty": "K"}  # of others
 NEARBY_ARRAYS = {"points": "pr", "t": "pK", "w": "p"}  # after near_, besides their keys
 CODE_ARRAYS = ("column", "start", "rise", "stop", "fall")  # after code_, of networks on codes
 NETWORK_ARRAYS = ("network_W", "network_b")  # before the number of the layer, single precision
@@ -171,7 +170,7 @@ def _arrays(fitted: Fitted) -> Arrays:
         for source, names in ((member.layer, LAYER_ARRAYS), sums):
             arrays |= {numbered(name, number): getattr(source, name) for name in names}
         if member.head is not None:
-            head = {f"head_{name}": getattr(member.head, name) for name in HEAD_ARRAYS}
+            head = {f"head_{name}": getattr(member.head, name) for name in READOUT_ARRAYS}
             arrays |= {numbered(name, number): array for name, array in head.items()}
     arrays |= {name: getattr(fitted.statistics, name) for name in STATISTICS_ARRAYS}
     arrays["residual_predictions"] = fitted.statistics.predicted
@@ -387,7 +386,7 @@ def _members(header: dict[str, Any], reader: ArrayReader) -> Iterator[Member]:
             sums = Moments(rows, weight, *numbers)
         head = None
         if numbered("head_coef", number) in reader.arrays:
-            head = Readout(ridge, *reader.take(HEAD_ARRAYS, "head_", number, **sizes))
+            head = Readout(ridge, *reader.take(READOUT_ARRAYS, "head_", number, **sizes))
         layer = Layer(scaling, W, b, activation, skip, bound, step)
         share = float(header["shares"][number])
         yield Member(layer, sums, ridge, bool(header["intercept"]), share, head)

@@ -255,30 +255,19 @@ class Fitted:
     .. math:: f(x) = \frac1M \sum_m \big[a_m\cdot f_m(x) + g_m(x) + s_m(x) + c_m\,q_m(x)\big]
 
     with networks g on codes of single inputs, boosted trees s and the mean targets q of the nearest
-    rows, where the held-out rows of a member say that these help.
-
-    Parameters
-    ----------
-    members : the networks; their readouts are fitted on all rows that are in the model now.
-    targets, encoding : y -> targets, table -> x (None for matrices); learned from a sample of the
-        rows of the fit, and fixed from then on.
-    statistics : what describes the rows of the fit.
-    tally : which rows are in the model; None where there are too many of them.
-    changes : rows that came and went since the fit.
-    neighbours : the local parts of the prediction, times 1/M.
-    networks, trees : on codes of single inputs, and boosted ones, times 1/M; fixed like the first
-        layers.
+    rows, where the held-out rows of a member say that these help. Readouts are fitted on all rows
+    that are in the model now; what is learned from a sample of the rows of the fit is fixed.
     """
 
     members: tuple[Member, ...]
-    targets: Targets
-    encoding: Encoding | None
+    targets: Targets  # y -> targets; fixed
+    encoding: Encoding | None  # table -> x, None for matrices; fixed
     statistics: FitStatistics
-    tally: Tally | None = None
-    changes: RowChanges = RowChanges()
-    neighbours: tuple[Neighbours, ...] = ()
-    networks: tuple[CodedNetwork, ...] = ()
-    trees: BoostedTrees | None = None
+    tally: Tally | None = None  # which rows are in the model; None where they are too many
+    changes: RowChanges = RowChanges()  # rows that came and went since the fit
+    neighbours: tuple[Neighbours, ...] = ()  # times 1/M
+    networks: tuple[CodedNetwork, ...] = ()  # times 1/M; fixed
+    trees: BoostedTrees | None = None  # times 1/M; fixed
 
     def __repr__(self) -> str:
         return f"Fitted({len(self.members)} networks, {self.rows} rows)"

@@ -43,10 +43,9 @@ class Graph:
     def model(self, columns: int, outputs: dict[str, tuple[type[Any], list[Any]]]) -> Any:
         """Return the checked model with its outputs, by name, as types and shapes."""
         helper = self.onnx.helper
+        number = helper.np_dtype_to_tensor_dtype
         described = [
-            helper.make_tensor_value_info(
-                name, helper.np_dtype_to_tensor_dtype(np.dtype(kind)), shape
-            )
+            helper.make_tensor_value_info(name, number(np.dtype(kind)), shape)
             for name, (kind, shape) in {"X": (np.float64, ["rows", columns]), **outputs}.items()
         ]
         inputs, results = described[:1], described[1:]

@@ -123,10 +123,7 @@ class AlternatingSettings:
 
     @property
     def in_single(self) -> bool:
-        """True if candidates are compared in single precision where that is enough.
-
-        Networks of a given width have double precision throughout.
-        """
+        """True if candidates are compared in single precision: not those of a given width."""
         return self.width is None
 
     def choose_inputs(self, scale_sample: ScaleSample) -> ScaledSample:
@@ -210,11 +207,8 @@ class AlternatingSettings:
         return MORE_BOOSTING if large else BOOSTING[self.budget]
 
     def training_rates(self, sample_rows: int) -> tuple[float, ...]:
-        """Return Adam's first steps of joint training that are tried.
-
-        None for classes where rows are few: beside networks on codes, eleven sets did as well
-        without it.
-        """
+        """Return Adam's first steps of joint training that are tried."""
+        # beside networks on codes of few rows of classes, eleven sets did as well without it
         few = self.classes and sample_rows < MANY_ROWS
         return () if few or self.budget == "fast" else TRAINING_RATES[self.classes]
 
