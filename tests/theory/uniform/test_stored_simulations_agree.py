@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
+from onegrad.problem import FIELDS
 from onegrad.theory.direction import output_constants
 from onegrad.theory.uniform import NodeCounts, uniform_errors
 from onegrad.theory.uniform.discretisation import equations
@@ -26,18 +27,7 @@ from uniform_point import uniform_point
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
 DATA = Path(__file__).parents[2] / "numbers"
 CUBIC = "H1 + H2/2 + H3/6"  # heavy-tailed: outside the theory's range at large steps
-MEASURED = (
-    "id",
-    "alphas",
-    "alpha",
-    "eta",
-    "mean",
-    "se",
-    "networks",
-    "seeds",
-    "test_rows",
-    "train_rows",
-)
+FIXED = [name for name in FIELDS if name not in ("alpha", "eta")]  # whose values are lists
 VARIED = ("readout", "weights", "residual", "n_step")
 # step rows as few as d and a large c_2: the bulk moves most
 HARDEST = {"activation": "relu:unit", "residual": "full", "n_step": 300}
@@ -104,7 +94,7 @@ def read(name):
     groups = {name: content} if isinstance(content, list) else content.get("groups")
     for group, rows in (groups or {name: content["settings"]}).items():
         for row in rows:
-            fields = row.get("problem") or {k: v for k, v in row.items() if k not in MEASURED}
+            fields = row.get("problem") or {k: row[k] for k in FIXED if k in row}
             if name == "same_rows":
                 fields = fields | {"ridge_rows": "same"}
             axis = "eta" if "eta" in row else "alpha"
