@@ -9,6 +9,7 @@ import pytest
 
 from onegrad.cli import COMMANDS, main
 from programs import complaint
+from sweeping import rehearsal_toml
 
 SIZES = "--n 100 --d 50 --N 60"
 FIT = "rows.csv --target y --width 5 --out made.model"
@@ -22,7 +23,6 @@ COMPLAINTS = {
         (f"{SIZES} --noise nan", "--noise must be"),
         ("--n 1 --d 50 --N 60 --alpha 0.2", "--alpha"),
         (f"{SIZES} --alpha 0.2 --eta 3", "--alpha: give --alpha or --eta"),
-        (f"{SIZES} --activation tahn", "--activation 'tahn': did you mean tanh"),
         (f"{SIZES} --teacher 'H1 +* H2'", "--teacher 'H1 +* H2'"),
         (f"{SIZES} --weights square", "--weights"),
         (f"{SIZES} --inputs 'student-t(1)'", "--inputs"),
@@ -70,6 +70,7 @@ COMPLAINTS = {
         (f"{FIT} --device tpu", "--device must be"),
         (f"{FIT} --columns q", "--columns must be one of x, y, gap, kind; got 'q'"),
         (f"{FIT} --weight q", "--weight must be one of x, y, gap, kind; got 'q'"),
+        (f"{FIT} --weight kind", "--weight 'kind': holds text"),
         (f"{FIT} --categorical q", "--categorical 'q': missing; the columns are"),
         ("rows.csv --target q --out m", "--target must be one of x, y, gap, kind; got 'q'"),
         ("rows.csv --target gap --out m", "--target 'gap': 53 rows have no value"),
@@ -100,6 +101,7 @@ COMPLAINTS = {
     ],
     "sweep": [
         ("run nowhere.toml", ".*nowhere.toml"),
+        ("run grid.toml --shard 3/2", "--shard must be i/k with 1 <= i <= k"),
         ("run n.toml", "n.toml: not valid TOML"),  # a file that is called like an option
     ],
     "explore": [
@@ -126,6 +128,7 @@ def folder(tmp_path_factory):
     (here / "named.csv").write_text("x,prediction\n1,2\n")
     (here / "other.csv").write_text("a,b\n1,2\n")
     (here / "n.toml").write_text("n")
+    (here / "grid.toml").write_text(rehearsal_toml(1, wait=0.0))
     np.save(here / "rows.npy", rows[:, :1])
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(here)

@@ -57,13 +57,6 @@ def test_simulate_has_what_the_interface_promises(capsys):
     assert first["test"] == pytest.approx(direct.test.mean[0], rel=1e-10)
 
 
-def test_simulate_prints_a_line_a_point(capsys):
-    assert main(["simulate", *SMALL, "--seeds", "5,7"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 3 and lines[1].split()[:3] == ["alpha", "eta", "ridge"]
-    assert lines[0].startswith("2 networks")
-
-
 def test_an_interrupt_exits_130_and_prints_no_result(monkeypatch, capsys):
     def interrupt(*_, **__):
         raise KeyboardInterrupt

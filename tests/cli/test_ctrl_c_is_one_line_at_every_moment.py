@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -85,11 +84,6 @@ def test_an_interrupt_that_cannot_be_raised_comes_again(monkeypatch: pytest.Monk
 
     program._interrupt_again(Unraisable())  # type: ignore[arg-type]
     assert again == [True]
-
-
-def test_outside_of_imports_it_is_an_exception() -> None:
-    with pytest.raises(KeyboardInterrupt):
-        program._interrupt(signal.SIGINT, sys._getframe())
 
 
 @pytest.mark.full

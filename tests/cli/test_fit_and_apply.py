@@ -2,13 +2,13 @@
 
 import json
 import subprocess
-import warnings
 
 import numpy as np
 import pytest
 
 from onegrad.cli import main
 from onegrad.estimators import load
+from onegrad.parallel.cluster import cluster_client
 from programs import ONEGRAD, complaint, json_of
 
 pytestmark = pytest.mark.compat  # tables are pandas' and Arrow's
@@ -158,19 +158,9 @@ def test_a_reader_that_has_enough_is_no_failure_to_talk_about(long_table):
         assert writer.stderr.read() == b""
 
 
-@pytest.fixture
-def scheduler():
-    distributed = pytest.importorskip("distributed")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the cluster's own affair
-        with distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=None, memory_limit=0
-        ) as cluster:
-            yield cluster.scheduler_address
-
-
 @pytest.mark.full
-def test_an_existing_cluster_gives_the_model_of_this_process(tmp_path, scheduler, capsys):
+def test_an_existing_cluster_gives_the_model_of_this_process(tmp_path, capsys):
+    pytest.importorskip("distributed")
     X = np.random.default_rng(0).standard_normal((400, 3))
     lines = [f"{a},{b},{c},{np.tanh(a) + b}" for a, b, c in X]
     (tmp_path / "d.csv").write_text("a,b,c,y\n" + "\n".join(lines) + "\n")
@@ -183,6 +173,7 @@ def test_an_existing_cluster_gives_the_model_of_this_process(tmp_path, scheduler
 
     here = fitted("here")
     capsys.readouterr()
-    there = fitted("there", "--cluster", scheduler, "--json")
+    with cluster_client(workers=1) as client:
+        there = fitted("there", "--cluster", client.scheduler.address, "--json")
     assert len(json.loads(capsys.readouterr().out)["ridge"]) == 2
     np.testing.assert_array_equal(there.readout_, here.readout_)

@@ -161,12 +161,6 @@ def test_names_in_files_do_not_break_the_line_or_command_the_terminal(tmp_path, 
     assert err.count("\n") == 1 and "\x1b" not in err
 
 
-def test_text_weights_are_one_line(tmp_path, capsys):
-    (tmp_path / "d.csv").write_text(with_rows("a,w,y", "{i},heavy,{j}"))
-    line = complaint(capsys, *fit_command(tmp_path / "d.csv", "--weight", "w"))
-    assert "--weight 'w': holds text" in line
-
-
 def test_large_targets_and_tiny_inputs_are_learned(tmp_path, capsys):
     """Their squares overflow, or vanish; they are learned as plain ones are."""
     np.savez(tmp_path / "plain.npz", X=X, y=X[:, 0])

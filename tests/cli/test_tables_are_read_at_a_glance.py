@@ -92,7 +92,7 @@ def test_what_the_numbers_are_from_is_said_above_them(capsys):
         ("predict --theory staircase --alpha 0.3", "staircase theory"),
         ("predict --theory small-step --eta 1", "small-step theory"),
         ("spectrum --eta 3", "asymptotic theory"),
-        ("simulate --seeds 2", "2 networks"),
+        ("simulate --seeds 5,7", "2 networks"),
     ):
         assert main([*command.split(), *SIZES]) == 0
         first, second, *_ = capsys.readouterr().out.splitlines()
