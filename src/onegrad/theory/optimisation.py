@@ -47,15 +47,12 @@ NEAR_END = 0.01  # of a range: an optimum this close to its end is at it
 
 @dataclass(frozen=True)
 class SearchRange:
-    """The values of a variable that are searched: from low to high, on a logarithmic scale or not.
-
-    about : the variable in words.
-    """
+    """The values of a variable that are searched, from low to high."""
 
     low: float
     high: float
     logarithmic: bool
-    about: str
+    about: str  # the variable in words
 
     def value(self, share: float) -> float:
         """Return the value at a share from 0 to 1 of the range."""

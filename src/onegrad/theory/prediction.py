@@ -33,32 +33,25 @@ class TrainTest:
 
 @dataclass(frozen=True, kw_only=True)
 class Errors:
-    """Errors under a theory: numbers for one problem, or arrays over several.
+    """Errors under a theory: numbers for one problem, or arrays over several."""
 
-    train : ridge objective at its minimum, penalty included.
-    test : E(y - f)^2 with label noise.
-    squared_loss : training loss without the penalty, where the theory gives it.
-    residual, iterations : of the solver of the equations behind the errors, when it stopped.
-    accuracy : relative, 95 %: |mean over networks - prediction| <= accuracy x prediction; NaN for
-        the asymptotic theories, which have no finite-size error of their own.
-    spread : standard deviation of a single network around that mean; NaN likewise.
-    quadrature_error, nodes : estimated relative error of finitely many nodes, and their numbers
-        for the index and for a neuron (a last axis of two); None for closed forms.
-    label_energy : mean square of the labels where inputs have a covariance; else NaN.
-    warnings : one for each assumption that does not hold.
-    """
-
-    train: NumberOrArray
-    test: NumberOrArray
-    squared_loss: NumberOrArray
-    residual: NumberOrArray
-    iterations: NumberOrArray
+    train: NumberOrArray  # ridge objective at its minimum, penalty included
+    test: NumberOrArray  # E(y - f)^2 with label noise
+    squared_loss: NumberOrArray  # training loss without the penalty, where the theory gives it
+    residual: NumberOrArray  # of the solver of the equations behind the errors, when it stopped
+    iterations: NumberOrArray  # of the same solver
+    # relative, 95 %: |mean over networks - prediction| <= accuracy x prediction; NaN for the
+    # asymptotic theories, which have no finite-size error of their own
     accuracy: TrainTest = TrainTest()
+    # standard deviation of a single network around that mean; NaN likewise
     spread: TrainTest = TrainTest()
+    # relative, estimated, of finitely many nodes; None for closed forms
     quadrature_error: NumberOrArray = None
+    # their numbers for the index and for a neuron (a last axis of two); None likewise
     nodes: NumberOrArray = None
+    # mean square of the labels where inputs have a covariance; else NaN
     label_energy: NumberOrArray = math.nan
-    warnings: tuple[AssumptionWarning, ...] = ()
+    warnings: tuple[AssumptionWarning, ...] = ()  # one for each assumption that does not hold
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

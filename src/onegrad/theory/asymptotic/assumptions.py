@@ -11,16 +11,12 @@ from onegrad.problem import Problem
 
 @dataclass(frozen=True)
 class Assumption:
-    """An assumption about one field of a problem.
-
-    statement : the assumption in words; consequence : what is lost without it.
-    violated : whether a problem is outside.
-    """
+    """An assumption about one field of a problem."""
 
     field: str
-    statement: str
-    violated: Callable[[Problem], bool]
-    consequence: str = ""
+    statement: str  # the assumption in words
+    violated: Callable[[Problem], bool]  # whether a problem is outside
+    consequence: str = ""  # what is lost without it
 
     def warning(self, theory: str) -> AssumptionWarning:
         """Return the warning that a theory was used outside this assumption."""

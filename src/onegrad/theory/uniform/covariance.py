@@ -54,37 +54,27 @@ MIN_SQUARED_LENGTH = 1e-12  # of u off the teacher's directions
 
 @dataclass(frozen=True)
 class SquareResolvent:
-    """The matrix T = M M^T beside the resolvent of the symmetric part of M.
+    """The matrix T = M M^T beside the resolvent of the symmetric part of M."""
 
-    teacher : T, less what goes through v, in front of R_perp between the teacher's directions.
-    Tv_to_teacher, Tv_to_Mv : of T v, to the teacher's directions, (C, t, 1), and to Mv, (C, 1, 1).
-    energy : T for a direction that is independent of it, (C, 1, 1).
-    """
-
+    # T, less what goes through v, in front of R_perp between the teacher's directions
     teacher: Complexes
-    Tv_to_teacher: Complexes
-    Tv_to_Mv: Complexes
-    energy: Complexes
+    Tv_to_teacher: Complexes  # (C, t, 1): of T v, to the teacher's directions
+    Tv_to_Mv: Complexes  # (C, 1, 1): of T v, to Mv
+    energy: Complexes  # (C, 1, 1): T for a direction that is independent of it
 
 
 @dataclass(frozen=True)
 class OrthogonalResolvent:
-    """Resolvent of PMP on a contour, (C, ...).
-
-    teacher : between the teacher's directions, (C, t, t); S : the same with S in front of it.
-    Mv_to_teacher : between Mv and those directions, (C, t, 1); Mv_to_Mv : of Mv, (C, 1, 1).
-    energy : E[r^2/D], which is S for a direction that is independent of it, (C, 1, 1).
-    square : of a matrix that is not symmetric.
-    """
+    """Resolvent of PMP on a contour, (C, ...)."""
 
     points: Complexes
     jacobian: Complexes
-    teacher: Complexes
-    S: Complexes
-    Mv_to_teacher: Complexes
-    Mv_to_Mv: Complexes
-    energy: Complexes
-    square: SquareResolvent | None = None
+    teacher: Complexes  # (C, t, t): between the teacher's directions
+    S: Complexes  # (C, t, t): the same with S in front of it
+    Mv_to_teacher: Complexes  # (C, t, 1)
+    Mv_to_Mv: Complexes  # (C, 1, 1)
+    energy: Complexes  # (C, 1, 1): E[r^2/D], which is S for a direction that is independent of it
+    square: SquareResolvent | None = None  # of a matrix that is not symmetric
 
     def integral(self, G: Complexes) -> Floats:
         """Return the mass of the measure with resolvent G."""
@@ -130,44 +120,31 @@ def add_drift_direction(
 
 @dataclass(frozen=True)
 class RowDirection:
-    """A direction v = c.indices + the part of X^T a/n_0 off them, for numbers a of the rows.
+    """A direction v = c.indices + the part of X^T a/n_0 off them, for numbers a of the rows."""
 
-    c, a : coefficients on the indices of a law of residuals, (k,), and numbers of its nodes, (J,).
-    """
-
-    c: Floats
-    a: Floats
+    c: Floats  # (k,) coefficients on the indices of a law of residuals
+    a: Floats  # (J,) numbers of the law's nodes
 
 
 @dataclass(frozen=True)
 class AlongStep:
-    """M and S along the learned direction v.
+    """M and S along the learned direction v."""
 
-    M_vv, Mv_squared, S_vv : v^T M v, |M v|^2, v^T S v.
-    M_ve, M2_ve : v^T M e and v^T M^2 e for the teacher's orthonormal directions e off v, (t,); the
-        second is left out (zero) unless all of Mv lies in those directions.
-    """
-
-    M_vv: float
-    Mv_squared: float
-    S_vv: float
-    M_ve: Floats
-    M2_ve: Floats
+    M_vv: float  # v^T M v
+    Mv_squared: float  # |M v|^2
+    S_vv: float  # v^T S v
+    M_ve: Floats  # (t,) v^T M e for the teacher's orthonormal directions e off v
+    M2_ve: Floats  # (t,) v^T M^2 e; left out (zero) unless all of Mv lies in those directions
 
 
 @dataclass(frozen=True)
 class StepCovariance:
-    """Spectral measures of the matrix M of one step.
+    """Spectral measures of the matrix M of one step."""
 
-    trace, teacher : the measure of M on average, and seen from the teacher's directions off v.
-    along : M and S along v.
-    off : the resolvent that `teacher` comes from.
-    """
-
-    trace: SpectralMeasure
-    teacher: SpectralMeasure
-    along: AlongStep
-    off: OrthogonalResolvent
+    trace: SpectralMeasure  # of M on average
+    teacher: SpectralMeasure  # seen from the teacher's directions off v
+    along: AlongStep  # M and S along v
+    off: OrthogonalResolvent  # the resolvent that `teacher` comes from
 
     def with_drift(self, p: float, q: float) -> StepCovariance:
         """Return the same with (p M + q M^2) v, off v, as the last of the teacher's directions."""

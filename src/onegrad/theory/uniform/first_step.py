@@ -27,35 +27,25 @@ from onegrad.theory.uniform.label_law import FREE_OVERLAP, LabelLaw
 
 @dataclass(frozen=True)
 class StepNumbers:
-    """Numbers that describe one gradient step.
+    """Numbers that describe one gradient step."""
 
-    gamma : step of a neuron with unit readout.
-    b, theta : length of X^T r/n_0, and the overlap of its direction v with the teacher's.
-    c1, c2, c3, nu : Hermite coefficients of the activation; energy of its slope beyond them.
-    own_noise : variance V of the random step of a neuron along its own weight, for gamma g = 1.
-    residual_noise, residual_mean : deviation and mean of the residual less the teacher's label.
-
-    For a residual with the output only (else zero), with the readout row W_0^T a, of unit length:
-    backward : minus its overlap with v.
-    sideways : its overlap with the teacher's direction off v.
-    shift : what every eigenvalue of M moves by, since f_0 has the part
-        c_2 E[g] sqrt(N) (|x|^2/d - 1).
-    own_output : share of its own initial output that a neuron reads back, for g^2/sqrt(N) = 1.
-    """
-
-    gamma: float
-    b: float
-    theta: float
+    gamma: float  # step of a neuron with unit readout
+    b: float  # length of X^T r/n_0
+    theta: float  # overlap of its direction v with the teacher's
+    # Hermite coefficients of the activation
     c1: float
     c2: float
     c3: float
-    nu: float
-    own_noise: float
-    residual_noise: float
-    residual_mean: float
-    backward: float
-    sideways: float
+    nu: float  # energy of the activation's slope beyond c1, c2 and c3
+    own_noise: float  # variance V of a neuron's random step along its own weight, for gamma g = 1
+    residual_noise: float  # deviation of the residual less the teacher's label
+    residual_mean: float  # and its mean
+    # for a residual with the output only (else zero), with the readout row W_0^T a, of unit length
+    backward: float  # minus the overlap of the readout row with v
+    sideways: float  # its overlap with the teacher's direction off v
+    # what every eigenvalue of M moves by, since f_0 has the part c_2 E[g] sqrt(N) (|x|^2/d - 1)
     shift: float
+    # share of its own initial output that a neuron reads back, for g^2/sqrt(N) = 1
     own_output: float
 
 

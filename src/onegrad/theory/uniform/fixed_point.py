@@ -51,17 +51,13 @@ class Resolvents:
 
     .. math:: L_r = I - \phi X_r\phi^\top\Pi, \qquad L_r\Gamma_r = \phi X_r\phi^\top, \qquad
         L_rb_{ru} = \phi Y_r\beta_{ru}, \quad Y_r = I - X_rW = (I + G_rW)^{-1}
-
-    functions : phi, (K, F).
-    pi : (K,); W : (F, F).
-    X, Y : (R, F, F).
     """
 
-    functions: Floats
-    pi: Numbers
-    W: Numbers
-    X: Numbers
-    Y: Numbers
+    functions: Floats  # phi, (K, F)
+    pi: Numbers  # (K,)
+    W: Numbers  # (F, F)
+    X: Numbers  # (R, F, F)
+    Y: Numbers  # (R, F, F)
 
     def apply(self, functions: Numbers) -> Numbers:
         """Return L_r f of functions (K, m), or of other ones in each block, (R, K, m)."""
@@ -275,16 +271,12 @@ def _newton(
 
 @dataclass(frozen=True)
 class NewtonTangent:
-    """The linear response at a point, factorised: Newton's method may use it at points nearby.
-
-    W : stiffness^-1 T.
-    stiffness, matrix : factors of the stiffness and of what multiplies the change of log(pi).
-    """
+    """The linear response at a point, factorised: Newton's method may use it at points nearby."""
 
     response: Response
-    W: Numbers
-    stiffness: tuple[Numbers, Numbers]
-    matrix: tuple[Numbers, Numbers]
+    W: Numbers  # stiffness^-1 T
+    stiffness: tuple[Numbers, Numbers]  # factors of the stiffness
+    matrix: tuple[Numbers, Numbers]  # factors of what multiplies the change of log(pi)
 
     def newton_step(self, eq: Equations, lam: complex, x: State) -> tuple[Numbers, Numbers]:
         """Return the changes of log(pi) and log(delta)."""

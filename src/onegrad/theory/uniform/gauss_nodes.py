@@ -72,15 +72,12 @@ def _upper_bound(w: Floats, p: Floats, tau_tau: Floats, phi: float) -> float:
 
 @dataclass(frozen=True)
 class SpectralMeasure:
-    """Nodes of M with the energy s = u^T S u of its eigenvectors.
-
-    vector : (R, m), the eigenvectors along m directions of unit mass.
-    excess : of |M^T u|^2 over the square of u^T M u, where M is not symmetric.
-    """
+    """Nodes of M with the energy s = u^T S u of its eigenvectors."""
 
     mu: Floats
     s: Floats
-    vector: Floats
+    vector: Floats  # (R, m), the eigenvectors along m directions of unit mass
+    # of |M^T u|^2 over the square of u^T M u, where M is not symmetric
     excess: Floats | float = 0.0
 
     @property

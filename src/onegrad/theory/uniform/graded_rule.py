@@ -35,15 +35,12 @@ FACTORIALS = np.array([float(math.factorial(k)) for k in range(MAX_HERMITE_DEGRE
 
 @dataclass(frozen=True)
 class GradedRule:
-    """A rule for a standard normal that is dense around centres.
+    """A rule for a standard normal that is dense around centres."""
 
-    centres : where functions are steep, and over which width: (c_j, h_j).
-    spacing, reach : distance L of nodes elsewhere, and largest node X.
-    """
-
+    # where functions are steep, and over which width: (c_j, h_j)
     centres: tuple[tuple[float, float], ...]
-    spacing: float = MAX_SPACING
-    reach: float = REACH
+    spacing: float = MAX_SPACING  # distance L of nodes elsewhere
+    reach: float = REACH  # largest node X
 
     def count(self, unit: float) -> int:
         """Return the number of nodes that are `unit` apart in t."""

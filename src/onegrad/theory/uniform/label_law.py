@@ -53,29 +53,21 @@ GAUSSIAN_NOISE = Law("gaussian")
 
 @dataclass(frozen=True)
 class LabelFit:
-    """A fit that is taken off all labels: mean + linear.u + noise e.x.
-
-    mean_error : standard deviation of the mean that is taken off.
-    has_direction : whether there is a linear part, and with it a direction e of noise.
-
-    On the rows of the fit, where r is a label less the fit:
-    step_linear : E[r u], and E[r e.x] where e exists.
-    step_mean, step_energy : E r and E r^2.
-    free_energy : the part of E r^2 that the constraint leaves to X^T r off the indices.
-    step_direction : direction among the indices that the step singles out.
-    least_squares : whether the constraint is X^T r = 0 instead of X^T y = 0 off the indices.
-    """
+    """A fit that is taken off all labels: mean + linear.u + noise e.x."""
 
     mean: float
-    mean_error: float
+    mean_error: float  # standard deviation of the mean that is taken off
     linear: Floats
-    step_linear: Floats
-    step_mean: float
-    step_energy: float
-    free_energy: float
-    step_direction: Floats
+    # on the rows of the fit, where r is a label less the fit
+    step_linear: Floats  # E[r u], and E[r e.x] where e exists
+    step_mean: float  # E r
+    step_energy: float  # E r^2
+    free_energy: float  # the part of E r^2 that the constraint leaves to X^T r off the indices
+    step_direction: Floats  # among the indices, that the step singles out
     noise: float = 0.0
+    # whether there is a linear part, and with it a direction e of noise
     has_direction: bool = False
+    # whether the constraint is X^T r = 0 instead of X^T y = 0 off the indices
     least_squares: bool = False
 
 
@@ -152,21 +144,15 @@ def _least_squares(mean: float, energy: float, linear: Floats, phi: float, rows:
 
 @dataclass(frozen=True)
 class LabelLaw:
-    """Law of the labels.
+    """Law of the labels."""
 
-    teacher, noise, law : their function of the inputs, deviation and law of the noise.
-    replaced : fraction of the labels that belong to other inputs.
-    taken_off : the fit that is taken off, a value of the field `labels`.
-    rows, phi : rows of that fit and d over them; zero where nothing is taken off.
-    """
-
-    teacher: Function | MultiIndex
-    noise: float = 0.0
-    law: Law = GAUSSIAN_NOISE
-    replaced: float = 0.0
-    taken_off: str = "plain"
-    rows: int = 0
-    phi: float = 0.0
+    teacher: Function | MultiIndex  # the labels as a function of the inputs
+    noise: float = 0.0  # deviation of the noise
+    law: Law = GAUSSIAN_NOISE  # of the noise
+    replaced: float = 0.0  # fraction of the labels that belong to other inputs
+    taken_off: str = "plain"  # the fit that is taken off, a value of the field `labels`
+    rows: int = 0  # of that fit; zero where nothing is taken off
+    phi: float = 0.0  # d over rows; zero likewise
 
     @classmethod
     def of(cls, problem: Problem) -> LabelLaw:
@@ -215,15 +201,12 @@ class LabelLaw:
 
 
 class LabelCoefficients(NamedTuple):
-    """Coefficients of a label given the index, on K samples: (K,), (t, K), (t, t, K), (K,).
+    """Coefficients of a label given the index, on K samples."""
 
-    hessian : mean second derivatives along the teacher's directions off v.
-    """
-
-    Y0: Floats
-    Y1: Floats
-    hessian: Floats
-    Y2: Floats
+    Y0: Floats  # (K,)
+    Y1: Floats  # (t, K)
+    hessian: Floats  # (t, t, K) mean second derivatives along the teacher's directions off v
+    Y2: Floats  # (K,)
 
 
 def unit_linear(labels: LabelLaw) -> Floats:

@@ -30,18 +30,13 @@ MIN_VARIANCE_SHARE = 0.05  # of a variance that is left
 
 @dataclass(frozen=True)
 class Tilt:
-    """The tilt of each of U neurons towards t directions off v.
+    """The tilt of each of U neurons towards t directions off v."""
 
-    epsilon, along : epsilon_2 and kappa_v of each neuron, (U,).
-    k, f : covariances of its weights along v and the directions, (t, U), and e^T Mv, (t,).
-    exact : k is all of Kv, and not its first order along the teacher's directions.
-    """
-
-    epsilon: Floats
-    k: Floats
-    f: Floats
-    along: Floats
-    exact: bool
+    epsilon: Floats  # (U,) epsilon_2
+    k: Floats  # (t, U) covariances of a neuron's weights along v and the directions
+    f: Floats  # (t,) e^T Mv
+    along: Floats  # (U,) kappa_v
+    exact: bool  # k is all of Kv, and not its first order along the teacher's directions
 
     def mean_weights(self, neurons: NeuronNodes) -> Floats:
         """Return the mean weight of each neuron along each direction, (t, U)."""

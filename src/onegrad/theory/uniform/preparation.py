@@ -38,22 +38,16 @@ class NodeCounts:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A problem at one constant of its initial output, before nodes are chosen.
+    """A problem at one constant of its initial output, before nodes are chosen."""
 
-    problem : the problem; one without a step has the plainest step's direction.
-    slopes : c_1 of neurons of two lengths.
-    index_rule, neuron_rule : rules for the index, and for a neuron's weight along v.
-    across : nodes and probabilities of a neuron's readout given that weight.
-    """
-
-    problem: Problem
+    problem: Problem  # one without a step has the plainest step's direction
     step: StepNumbers
     labels: LabelLaw
     covariance: StepCovariance
-    slopes: Floats
+    slopes: Floats  # c_1 of neurons of two lengths
     index_rule: GradedRule
-    neuron_rule: GradedRule
-    across: tuple[Floats, Floats]
+    neuron_rule: GradedRule  # for a neuron's weight along v
+    across: tuple[Floats, Floats]  # nodes and probabilities of a neuron's readout given that weight
 
 
 def prepare_problem(problem: Problem, constant: float | None = None) -> Prepared:

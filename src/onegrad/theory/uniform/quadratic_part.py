@@ -26,18 +26,12 @@ MIN_RELATIVE_SINGULAR_VALUE = 1e-6
 
 @dataclass(frozen=True)
 class QuadraticPart:
-    """Labels and neurons on the Q functions above.
+    """Labels and neurons on the Q functions above."""
 
-    Y : coefficients of the labels, (Q, K).
-    mean : coefficients of neurons, averaged over their random weights, (Q, U, K).
-    bend : half of E sigma'', (U, K).
-    fluctuation : covariance of the products of weights that multiply `bend`, (U, Q, Q).
-    """
-
-    Y: Floats
-    mean: Floats
-    bend: Floats
-    fluctuation: Floats
+    Y: Floats  # (Q, K) coefficients of the labels
+    mean: Floats  # (Q, U, K) coefficients of neurons, averaged over their random weights
+    bend: Floats  # (U, K) half of E sigma''
+    fluctuation: Floats  # (U, Q, Q) covariance of the products of weights that multiply `bend`
 
 
 def quadratic_part(

@@ -46,20 +46,15 @@ CONDITIONAL_SPACING = 1.6  # of nodes of the readout, in the variable of their r
 
 @dataclass(frozen=True)
 class NeuronNodes:
-    """Nodes of the law of a neuron.
+    """Nodes of the law of a neuron."""
 
-    s, g, norm, own : weight along v, readout, |w|^2, and epsilon.
-    weight : probability.
-    start, along : initial weight along v, omega/sqrt(d), and kappa_v.
-    """
-
-    s: Floats
-    g: Floats
-    norm: Floats
-    own: Floats
-    weight: Floats
-    start: Floats
-    along: Floats
+    s: Floats  # weight along v
+    g: Floats  # readout
+    norm: Floats  # |w|^2
+    own: Floats  # epsilon
+    weight: Floats  # probability
+    start: Floats  # initial weight along v, omega/sqrt(d)
+    along: Floats  # kappa_v
 
 
 def sample_nodes(d: int, index: GradedRule, k: int) -> tuple[Floats, Floats, Floats]:

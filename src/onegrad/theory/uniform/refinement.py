@@ -76,38 +76,29 @@ class WarmStart:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Errors with given numbers of nodes.
-
-    train, test, squared_loss : means over the constants of the initial output.
-    values : errors at each of these constants.
-    residual, iterations : of the first solution; last : the last one.
-    operations : the most that one of these solutions took.
-    """
+    """Errors with given numbers of nodes."""
 
     nodes: NodeCounts
+    # means over the constants of the initial output
     train: float
     test: float
     squared_loss: float
-    values: tuple[RidgeErrors, ...]
-    residual: float
-    iterations: int
-    last: WarmStart
-    operations: float
+    values: tuple[RidgeErrors, ...]  # errors at each of these constants
+    residual: float  # of the first solution
+    iterations: int  # likewise
+    last: WarmStart  # the last solution
+    operations: float  # the most that one of these solutions took
 
 
 @dataclass(frozen=True)
 class Refinement:
-    """The finest evaluation of a problem, with the estimated error of its quadrature.
-
-    resolved : whether the tolerance was met before the largest number of nodes.
-    spacings : where the next problem starts.
-    changes : relative changes by coarser rules of the index and of a neuron, see `COARSER`.
-    """
+    """The finest evaluation of a problem, with the estimated error of its quadrature."""
 
     finest: Evaluation
     quadrature_error: float
-    resolved: bool
-    spacings: tuple[float, float]
+    resolved: bool  # whether the tolerance was met before the largest number of nodes
+    spacings: tuple[float, float]  # where the next problem starts
+    # relative changes by coarser rules of the index and of a neuron, see `COARSER`
     changes: tuple[float, ...] = ()
 
 

@@ -37,18 +37,15 @@ class RowConstraint:
 
 @dataclass(frozen=True)
 class ResidualLaw:
-    """Nodes of the law of a residual, with the indices it depends on.
+    """Nodes of the law of a residual, with the indices it depends on."""
 
-    r, p : residuals and their probabilities, (J,).
-    tau, tau_tau : means given the node of the indices and of their products, (k, J), (k, k, J); the
-        labels' indices come first, then that of the initial output.
-    constraint : what the rows satisfy beyond that, where a fit to them is taken off.
-    """
-
-    r: Floats
-    p: Floats
+    r: Floats  # (J,)
+    p: Floats  # (J,) probabilities
+    # (k, J) means given the node of the indices; the labels' come first, then that of the initial
+    # output
     tau: Floats
-    tau_tau: Floats
+    tau_tau: Floats  # (k, k, J) the same of their products
+    # what the rows satisfy beyond that, where a fit to them is taken off
     constraint: RowConstraint | None = None
 
 

@@ -37,18 +37,12 @@ from onegrad.theory.uniform.gauss_nodes import Numbers
 
 @dataclass(frozen=True)
 class RidgeErrors:
-    """Training and test error of ridge at one fixed point.
+    """Training and test error of ridge at one fixed point."""
 
-    train : ridge objective at its minimum, with its penalty.
-    penalty : the penalty at that minimum.
-    test : squared error, with the label noise.
-    gap : smallest eigenvalue of the response matrix; zero where the test error diverges.
-    """
-
-    train: float
-    penalty: float
-    test: float
-    gap: float
+    train: float  # ridge objective at its minimum, with its penalty
+    penalty: float  # at that minimum
+    test: float  # squared error, with the label noise
+    gap: float  # smallest eigenvalue of the response matrix; zero where the test error diverges
 
 
 @dataclass(frozen=True)

@@ -33,15 +33,12 @@ ErrorsOfProblems = Callable[[Sequence[Problem], float, NodeCounts | None], list[
 
 @dataclass(frozen=True)
 class Route:
-    """Equations for the problems with some field off its default.
+    """Equations for the problems with some field off its default."""
 
-    fields : the fields that lead here, beside those of the plain theory; none leads anywhere.
-    errors : errors of problems, one value each, from a relative error and numbers of nodes.
-    choices : values of other fields that are covered, where these are not all.
-    """
-
-    fields: tuple[str, ...]
+    fields: tuple[str, ...]  # that lead here, beside those of the plain theory; none leads anywhere
+    # of problems, one value each, from a relative error and numbers of nodes
     errors: ErrorsOfProblems
+    # values of other fields that are covered, where these are not all
     choices: Mapping[str, tuple[str, ...]] = dataclass_field(default_factory=dict)
 
     def applies(self, problem: Problem) -> bool:

@@ -29,18 +29,12 @@ MIN_PART_OFF_V = 1e-3  # of a direction that stands alone
 
 @dataclass(frozen=True)
 class BulkBlocks:
-    """Blocks of the bulk: directions that stand alone, then nodes of the noise of M in groups.
+    """Blocks of the bulk: directions that stand alone, then nodes of the noise of M in groups."""
 
-    kappa : d times the variances of weights of mean length, (U, R).
-    by_length : their relative change for one deviation of the length, (R,).
-    omega : shares of all d directions, (R,).
-    lone_axes : the directions that stand alone, off the indices, (B, D).
-    """
-
-    kappa: Floats
-    by_length: Floats
-    omega: Floats
-    lone_axes: Floats
+    kappa: Floats  # (U, R) d times the variances of weights of mean length
+    by_length: Floats  # (R,) their relative change for one deviation of the length
+    omega: Floats  # (R,) shares of all d directions
+    lone_axes: Floats  # (B, D) directions that stand alone, off the indices
 
     def types(self, kappa: Floats, groups: int) -> tuple[Floats, Floats]:
         """Return kappa, (U, R), and omega over directions alone and in groups: (U, T), (T,)."""

@@ -24,31 +24,21 @@ MIN_VARIANCE_OFF_V = 1e-6  # along a second index, relative to that before the s
 
 @dataclass(frozen=True)
 class CorrelatedNeurons:
-    """Nodes of a neuron.
+    """Nodes of a neuron."""
 
-    g, bias, own : readout, input at the mean of the inputs, and epsilon.
-    epsilon, noise : epsilon_2 and gamma^2 g^2 nu phi_0.
-    length : sign of the fluctuation of its length.
-    s : weights along the indices after the step, (i, U).
-    deviations : their random parts, (i, U).
-    inside : covariance of those, times d, (U, i, i).
-    regression : mean weights in the explicit space per unit of the deviations, (D, i, U).
-    coefficients : of the kernels in K_u, (KERNELS, U).
-    mask : of the nodes on a grid: along a second index, of biases and lengths, across, and along v.
-    """
-
-    g: Floats
-    bias: Floats
-    own: Floats
-    epsilon: Floats
-    noise: Floats
-    length: Floats
-    s: Floats
-    deviations: Floats
-    inside: Floats
-    regression: Floats
+    g: Floats  # readout
+    bias: Floats  # input at the mean of the inputs
+    own: Floats  # epsilon
+    epsilon: Floats  # epsilon_2
+    noise: Floats  # gamma^2 g^2 nu phi_0
+    length: Floats  # sign of the fluctuation of its length
+    s: Floats  # (i, U) weights along the indices after the step
+    deviations: Floats  # (i, U) their random parts
+    inside: Floats  # (U, i, i) covariance of those, times d
+    regression: Floats  # (D, i, U) mean weights in the explicit space per unit of the deviations
     weight: Floats
-    coefficients: Floats
+    coefficients: Floats  # (KERNELS, U) of the kernels in K_u
+    # of nodes on a grid: along a second index, of biases and lengths, across, and along v
     mask: NodeMask
 
 

@@ -52,25 +52,18 @@ MIN_EVEN_PART = 1e-9  # E sigma'' below it is rounding
 
 @dataclass(frozen=True)
 class ActivationNumbers:
-    r"""Averages of the activation and its slope at :math:`b + \tau z`, z standard normal.
-
-    bias : b, the input of a neuron at the mean of the inputs.
-
-    c0, c1, d2, d3 : :math:`E\sigma, E\sigma', E\sigma'', E\sigma'''`.
-    variance : of :math:`\sigma`; nu : energy of its slope beyond its linear part.
-    own_noise : variance of z sigma' beyond its linear part, over tau^2.
-    own_output : share of its own initial output that a neuron reads back, for g^2/sqrt(N) = 1.
-    """
+    r"""Averages of the activation and its slope at :math:`b + \tau z`, z standard normal."""
 
     tau: float
-    bias: float
-    c0: float
-    c1: float
-    d2: float
-    d3: float
-    nu: float
-    variance: float
-    own_noise: float
+    bias: float  # b, the input of a neuron at the mean of the inputs
+    c0: float  # E sigma
+    c1: float  # E sigma'
+    d2: float  # E sigma''
+    d3: float  # E sigma'''
+    nu: float  # energy of sigma' beyond its linear part
+    variance: float  # of sigma
+    own_noise: float  # variance of z sigma' beyond its linear part, over tau^2
+    # share of its own initial output that a neuron reads back, for g^2/sqrt(N) = 1
     own_output: float
 
 
@@ -128,45 +121,32 @@ def stretched(f: Function, scale: float, shift: float = 0.0) -> Function:
 
 @dataclass(frozen=True)
 class ExplicitStep:
-    """One gradient step for one draw of the teacher and one constant of the initial output.
-
-    sigma : eigenvalues of Sigma in the explicit space, (D,).
-    beta, row : unit vector of the teacher, and the readout row, of length near tau, (D,).
-    v, b, theta : learned direction, length of h and overlap v.beta.
-    initial_along_v : v^T Sigma v.
-    activations, bias_weights : numbers of the activation at each bias w_0.m of a neuron.
-    moved_bias : m.h, how far the step moves a bias for gamma g c_1 = 1.
-    labels, label_energy : law of the labels, and the teacher's mean square.
-    residual_noise, residual_mean : the rest of the residual.
-    output : linear part of the initial output in the residual, c_1 |row|, or zero.
-    shift : what M moves by, times Sigma, for the full residual of equal readouts.
-    mean, energy : E r, E r^2 |x|^2/tr Sigma.
-    kernels : the matrices of K_u, (KERNELS, D, D).
-    """
+    """One gradient step for one draw of the teacher and one constant of the initial output."""
 
     problem: Problem
     spectrum: InputSpectrum
     activation: ActivationNumbers
+    # numbers of the activation at each bias w_0.m of a neuron
     activations: tuple[ActivationNumbers, ...]
-    bias_weights: Floats
-    moved_bias: float
+    bias_weights: Floats  # probabilities of these
+    moved_bias: float  # m.h, how far the step moves a bias for gamma g c_1 = 1
     gamma: float
-    sigma: Floats
-    beta: Floats
-    row: Floats
-    v: Floats
-    b: float
-    theta: float
-    initial_along_v: float
+    sigma: Floats  # (D,) eigenvalues of Sigma in the explicit space
+    beta: Floats  # (D,) unit vector of the teacher
+    row: Floats  # (D,) readout row, of length near tau
+    v: Floats  # (D,) learned direction
+    b: float  # length of h
+    theta: float  # overlap v.beta
+    initial_along_v: float  # v^T Sigma v
     labels: LabelLaw
-    label_energy: float
-    residual_noise: float
-    residual_mean: float
-    output: float
-    shift: float
-    mean: float
-    energy: float
-    kernels: Floats
+    label_energy: float  # the teacher's mean square
+    residual_noise: float  # deviation of the rest of the residual
+    residual_mean: float  # and its mean
+    output: float  # linear part of the initial output in the residual, c_1 |row|, or zero
+    shift: float  # what M moves by, times Sigma, for the full residual of equal readouts
+    mean: float  # E r
+    energy: float  # E r^2 |x|^2/tr Sigma
+    kernels: Floats  # (KERNELS, D, D) the matrices of K_u
 
     @property
     def row_along_v(self) -> float:

@@ -131,20 +131,14 @@ def _multiplied_weight(draws: tuple[PreparedDraw, ...]) -> float:
 
 @dataclass(frozen=True)
 class CoarserRule:
-    """Fewer nodes, for all draws of the teacher, and what they change in the hardest of them.
-
-    nodes : numbers of nodes.
-    across, noise : factors of the numbers of nodes across the weight along v and of M's noise.
-    train, test : errors of the hardest draw with all nodes over those with fewer.
-    operations : that a solution of the hardest draw takes with fewer nodes.
-    """
+    """Fewer nodes, for all draws of the teacher, and what they change in the hardest of them."""
 
     nodes: NodeCounts
-    operations: float
-    across: float = 1.0
-    noise: float = 1.0
-    train: float = 1.0
-    test: float = 1.0
+    operations: float  # that a solution of the hardest draw takes with fewer nodes
+    across: float = 1.0  # factor of the number of nodes across the weight along v
+    noise: float = 1.0  # and of M's noise
+    train: float = 1.0  # error of the hardest draw with all nodes over that with fewer
+    test: float = 1.0  # likewise
 
     def applied(self, values: RidgeErrors) -> RidgeErrors:
         """Return errors with fewer nodes, corrected."""

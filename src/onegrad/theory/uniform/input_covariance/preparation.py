@@ -55,21 +55,16 @@ FOUR_NODE_GROWTH = 16.0  # of the variance along v that four nodes across it res
 
 @dataclass(frozen=True)
 class Lengths:
-    r"""Fluctuations of the squared lengths of weights and samples off v.
+    """Fluctuations of the squared lengths of weights and samples off v."""
 
-    t1, t2 : :math:`\sum_r f_rm_rs_r^k/d`, the traces of what is left for weights.
-    weights : relative deviation of a weight's squared length; sphere : whether its length is fixed.
-    samples, flattening : the same of a sample's, and how much flatter than Gaussian it is then.
-    sample_trace : :math:`\mathrm{tr}P\Sigma P/d`.
-    """
-
+    # sum_r f_r m_r s_r^k/d, the traces of what is left for weights
     t1: float
     t2: float
-    weights: float
-    sphere: bool
-    samples: float
-    flattening: float
-    sample_trace: float
+    weights: float  # relative deviation of a weight's squared length
+    sphere: bool  # whether its length is fixed
+    samples: float  # relative deviation of a sample's squared length
+    flattening: float  # how much flatter than Gaussian a sample is then
+    sample_trace: float  # tr P Sigma P/d
 
     def given_length(self, values: Floats, d: int, fraction: Floats | float = 1.0) -> Floats:
         r"""Return the relative change of the variance along directions of these eigenvalues.
@@ -106,25 +101,20 @@ class NoiseOfStep:
 
 @dataclass(frozen=True)
 class PreparedDraw:
-    """One draw of the teacher, before nodes are chosen.
-
-    slopes : c_1 of neurons of two lengths at each bias, (biases, 2).
-    index_rule, neuron_rule : rules for the index, and for a neuron's weight along v.
-    across : nodes and probabilities of a neuron's initial weight along v given the weight after
-        the step; two unless the step multiplies it.
-    indices : v, and a second learned direction where there is one, (i, D).
-    second_rules : rules for that index, and for a neuron's random weight along it.
-    """
+    """One draw of the teacher, before nodes are chosen."""
 
     problem: Problem
     step: ExplicitStep
     lengths: Lengths
     noise: NoiseOfStep
-    slopes: Floats
+    slopes: Floats  # (biases, 2) c_1 of neurons of two lengths at each bias
     index_rule: GradedRule
-    neuron_rule: GradedRule
+    neuron_rule: GradedRule  # for a neuron's weight along v
+    # nodes and probabilities of a neuron's initial weight along v given the weight after the step;
+    # two unless the step multiplies it
     across: tuple[Floats, Floats]
-    indices: Floats
+    indices: Floats  # (i, D) v, and a second learned direction where there is one
+    # for that index, and for a neuron's random weight along it
     second_rules: tuple[GradedRule, GradedRule] | None
 
 

@@ -32,17 +32,13 @@ BINS_PER_OCTAVE = 0.5  # products of a bin differ by less than a factor of four
 
 @dataclass(frozen=True)
 class ProductBlocks:
-    """Blocks of products of inputs.
+    """Blocks of products of inputs."""
 
-    readings : how strongly neurons read them: of each degree the strengths of its blocks, (r, U),
-        and the function of a sample that all are read with, (U, K).
-    omega : numbers of products over d, (R,).
-    energy : their part of a neuron's variance, (U, K).
-    """
-
+    # how strongly neurons read them: of each degree the strengths of its blocks, (r, U), and the
+    # function of a sample that all are read with, (U, K)
     readings: tuple[tuple[Floats, Floats], ...]
-    omega: Floats
-    energy: Floats
+    omega: Floats  # (R,) numbers of products over d
+    energy: Floats  # (U, K) their part of a neuron's variance
 
 
 def product_blocks(

@@ -39,20 +39,15 @@ MIN_SHARE_OF_THE_REST = 0.05  # of the teacher, in all directions that do not st
 
 @dataclass(frozen=True)
 class InputSpectrum:
-    r"""Eigenvalues :math:`s_r` of the covariance with multiplicities :math:`m_r`, (R,).
-
-    singles : how many of the groups, the first ones, are a single direction.
-    teacher_cosine : cosine of the teacher's direction with the first; None where it is random.
-    mean : squared parts of the inputs' mean in the groups, (R,).
-    lengths : Gauss nodes and weights of the relative squared length of inputs off their mean; None
-        where it is that of Gaussian ones.
-    """
+    """Eigenvalues :math:`s_r` of the covariance with multiplicities :math:`m_r`, (R,)."""
 
     values: Floats
     counts: Floats
-    singles: int = 0
-    teacher_cosine: float | None = None
-    mean: Floats | None = None
+    singles: int = 0  # how many of the groups, the first ones, are a single direction
+    teacher_cosine: float | None = None  # with the first direction; None where it is random
+    mean: Floats | None = None  # (R,) squared parts of the inputs' mean in the groups
+    # Gauss nodes and weights of the relative squared length of inputs off their mean; None where it
+    # is that of Gaussian ones
     lengths: tuple[Floats, Floats] | None = None
 
     @classmethod
@@ -183,20 +178,16 @@ def gauss_rule(x: Floats, weight: Floats, nodes: int) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class TeacherDraw:
-    """One draw of a teacher and of the step.
+    """One draw of a teacher and of the step."""
 
-    shares : squared parts of the teacher in the groups of directions, (R,); they add up to one.
-    row, noise : parts of the readout row and of the step's noise along single directions, signed
-        relative to the teacher's and in units of their deviations, (R,).
-    fluctuation : sign of the fluctuation of c.
-    offset : the teacher's index at the mean of the inputs, in units of its deviation.
-    """
-
+    # (R,) squared parts of the teacher in the groups of directions; they add up to one
     shares: Floats
+    # (R,) parts of the readout row along single directions, signed relative to the teacher's and in
+    # units of their deviations
     row: Floats
-    noise: Floats
-    fluctuation: float
-    offset: float = 0.0
+    noise: Floats  # (R,) the same of the step's noise
+    fluctuation: float  # sign of the fluctuation of c
+    offset: float = 0.0  # the teacher's index at the mean of the inputs, in units of its deviation
 
 
 def teacher_draws(spectrum: InputSpectrum, count: int = FEW_DRAWS) -> tuple[TeacherDraw, ...]:

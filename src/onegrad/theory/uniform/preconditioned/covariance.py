@@ -73,30 +73,22 @@ def preconditioned_covariance(
 
 @dataclass(frozen=True)
 class _Solutions:
-    """Solutions y of Ly = f: the indices' directions in the first block, then h in the third.
+    """Solutions y of Ly = f: the indices' directions in the first block, then h in the third."""
 
-    y : along the indices, (C, k, 3, t + 1).
-    of_rows : of what a row adds to itself, the coefficient of r_j, (C, 3, t + 1).
-    h : h.y, (C, 3, t + 1).
-    """
-
-    y: Complexes
-    of_rows: Complexes
-    h: Complexes
+    y: Complexes  # (C, k, 3, t + 1) along the indices
+    of_rows: Complexes  # (C, 3, t + 1) of what a row adds to itself, the coefficient of r_j
+    h: Complexes  # (C, 3, t + 1) h.y
 
 
 @dataclass(frozen=True)
 class _Resolvent:
-    """The resolvent on a contour, between the labels' t directions and v.
-
-    G, V : traces of the blocks, (C, 3, 3), and dressed rows, (C, 3, 3, J).
-    """
+    """The resolvent on a contour, between the labels' t directions and v."""
 
     pencil: RowPencil
     points: Complexes
     jacobian: Complexes
-    G: Complexes
-    V: Complexes
+    G: Complexes  # (C, 3, 3) traces of the blocks
+    V: Complexes  # (C, 3, 3, J) dressed rows
     t: int
 
     @property

@@ -70,15 +70,10 @@ class SameNodes:
 
 @dataclass(frozen=True)
 class SameErrors:
-    """Errors of ridge on the rows of the step.
-
-    step : numbers of the step.
-    values : train and test error; their gap is direct over total response to the penalty.
-    solution : the fixed point.
-    """
+    """Errors of ridge on the rows of the step."""
 
     step: StepNumbers
-    values: RidgeErrors
+    values: RidgeErrors  # with a gap that is direct over total response to the penalty
     solution: fixed_point.FieldSolution
 
 
@@ -230,17 +225,14 @@ def solve(
 
 @dataclass(frozen=True)
 class SameEvaluation:
-    """Errors with given numbers of nodes: means over the constants, and one value for each.
-
-    quadrature_error : of the finest evaluation, estimated from those before.
-    """
+    """Errors with given numbers of nodes: means over the constants, and one value for each."""
 
     nodes: SameNodes
     train: float
     test: float
     squared_loss: float
     values: tuple[SameErrors, ...]
-    quadrature_error: float = float("nan")
+    quadrature_error: float = float("nan")  # of the finest evaluation, estimated from those before
 
 
 def same_row_errors(

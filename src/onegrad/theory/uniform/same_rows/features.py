@@ -46,25 +46,18 @@ BEND_STEP = 0.25  # of the argument, for E sigma'' of fresh rows, which enters a
 
 @dataclass(frozen=True)
 class Features:
-    """Coefficients of features, each (G, K, U): groups and nodes of rows, types of neurons.
-
-    A, B1, B0, beta, noise : as above; noise is C^2.
-    A_by_r, A_by_own : derivatives of A by the residual and by the neuron's own scale.
-    bend : E sigma''(pre).
-    turn : E[F s], s the normalised fluctuation of z sigma'(z).
-    rest : E[F f], f the normalised part of sigma(z_0) beyond degree one.
-    """
+    """Coefficients as above, each (G, K, U): groups and nodes of rows, types of neurons."""
 
     A: Floats
     B1: Floats
     B0: Floats
     beta: Floats
-    noise: Floats
-    A_by_r: Floats
-    A_by_own: Floats
-    bend: Floats
-    turn: Floats
-    rest: Floats
+    noise: Floats  # C^2
+    A_by_r: Floats  # derivative of A by the residual
+    A_by_own: Floats  # and by the neuron's own scale
+    bend: Floats  # E sigma''(pre)
+    turn: Floats  # E[F s], s the normalised fluctuation of z sigma'(z)
+    rest: Floats  # E[F f], f the normalised part of sigma(z_0) beyond degree one
 
 
 def training_features(

@@ -62,12 +62,9 @@ DAMPING = 1e-8  # of the mixing, relative to the largest difference
 
 @dataclass
 class Acceleration:
-    """The last differences of iterates and of their residuals.
+    """The last differences of iterates and of their residuals."""
 
-    plain : half steps before differences are mixed.
-    """
-
-    plain: int
+    plain: int  # half steps before differences are mixed
     moves: list[Floats] = field(default_factory=list)
     changes: list[Floats] = field(default_factory=list)
 
@@ -123,15 +120,11 @@ class Acceleration:
 
 @dataclass
 class LinearEquations:
-    """Minimal residuals of x = b + Jx over all directions that any x has moved in.
+    """Minimal residuals of x = b + Jx over all directions that any x has moved in."""
 
-    apply : x - Jx of a vector.
-    directions, images : vectors and what `apply` makes of them, orthonormal.
-    """
-
-    apply: Callable[[Floats], Floats]
-    directions: list[Floats] = field(default_factory=list)
-    images: list[Floats] = field(default_factory=list)
+    apply: Callable[[Floats], Floats]  # x - Jx of a vector
+    directions: list[Floats] = field(default_factory=list)  # orthonormal
+    images: list[Floats] = field(default_factory=list)  # what `apply` makes of them, orthonormal
 
     def solve(self, xs: Floats, residuals: Floats, tolerance: float, limit: int) -> Floats:
         """Return solutions from xs, (P, n), with residuals b + Jx - x.
@@ -168,30 +161,21 @@ class LinearEquations:
 
 @dataclass(frozen=True)
 class RowForms:
-    """The coefficients of the equations that do not change with the iteration.
+    """The coefficients of the equations that do not change with the iteration."""
 
-    phi : d/n; ridge : lambda; ratio : (N/d) w of the types, (U,).
-    linear, epsilon, slope_noise : |w|(1 + own), epsilon |w| and gamma sqrt(nu), (U,).
-    length, scaled_length : l and phi l, (G,); p : (G, K).
-    fixed : rows of e for T and T0, (G, K, 2U).
-    reading_of_s : e for S divided by a, (G, K, U).
-    noise : C^2 + beta_tilde^2, (G, K, U).
-    r, r2 : E r and E r^2 of the groups, (G,).
-    """
-
-    phi: float
-    ridge: float
-    ratio: Floats
-    linear: Floats
-    epsilon: Floats
-    slope_noise: Floats
-    length: Floats
-    p: Floats
-    fixed: Floats
-    reading_of_s: Floats
-    noise: Floats
-    r: Floats
-    r2: Floats
+    phi: float  # d/n
+    ridge: float  # lambda
+    ratio: Floats  # (U,) (N/d) w of the types
+    linear: Floats  # (U,) |w|(1 + own)
+    epsilon: Floats  # (U,) epsilon |w|
+    slope_noise: Floats  # (U,) gamma sqrt(nu)
+    length: Floats  # (G,) l
+    p: Floats  # (G, K)
+    fixed: Floats  # (G, K, 2U) rows of e for T and T0
+    reading_of_s: Floats  # (G, K, U) e for S divided by a
+    noise: Floats  # (G, K, U) C^2 + beta_tilde^2
+    r: Floats  # (G,) E r
+    r2: Floats  # (G,) E r^2
 
     @property
     def types(self) -> int:
@@ -222,21 +206,17 @@ class Shares:
 
 @dataclass(frozen=True)
 class FieldState:
-    """One pass of the equations at (G, log a).
-
-    X : (G, m, m) on the fields `moved`; e, e_tilde, Ke : (G, K, 3U); pi : (G, K).
-    inverse : new G^{-1}; V0 : its part without rows; G, log_a : what the pass returns.
-    """
+    """One pass of the equations at (G, log a)."""
 
     a: Floats
-    X: Floats
-    e: Floats
-    e_tilde: Floats
-    Ke: Floats
-    pi: Floats
-    V0: Floats
-    inverse: Floats
-    G: Floats
+    X: Floats  # (G, m, m) on the fields `moved`
+    e: Floats  # (G, K, 3U)
+    e_tilde: Floats  # (G, K, 3U)
+    Ke: Floats  # (G, K, 3U)
+    pi: Floats  # (G, K)
+    V0: Floats  # the part of `inverse` without rows
+    inverse: Floats  # new G^{-1}
+    G: Floats  # what the pass returns, with log_a
     delta: Floats
     log_a: Floats
 

@@ -46,17 +46,12 @@ MIN_REST_ENERGY = 1e-9  # of the initial output beyond degree one
 
 @dataclass(frozen=True)
 class Places:
-    """Places of the variables: sets of U, the intercept, fields of directions, the constraint.
+    """Places of the variables: sets of U, the intercept, fields of directions, the constraint."""
 
-    types, layout : number U of types, and the row variables.
-    second_order : whether there are the sets of order 1/d.
-    intercept : whether a constant is fitted.
-    """
-
-    types: int
-    layout: training_rows.RowLayout
-    second_order: bool
-    intercept: bool
+    types: int  # number U of types
+    layout: training_rows.RowLayout  # of the row variables
+    second_order: bool  # whether there are the sets of order 1/d
+    intercept: bool  # whether a constant is fitted
 
     @cached_property
     def products(self) -> tuple[tuple[int, int], ...]:
@@ -107,24 +102,17 @@ class Places:
 
 @dataclass(frozen=True)
 class Population:
-    """Rows with how they read what is read directly: design (G, K, q, variables).
-
-    row_reading : h, how neurons read the readout row, (G, K, U); empty without the full residual.
-    """
+    """Rows with how they read what is read directly."""
 
     rows: training_rows.RowPopulation
-    design: Floats
+    design: Floats  # (G, K, q, variables)
+    # h, how neurons read the readout row, (G, K, U); empty without the full residual
     row_reading: Floats
 
 
 @dataclass(frozen=True)
 class LabelProblem:
-    """Everything of the quadratic problem but the fixed point.
-
-    constraint : theta_r.
-    multiplier_reading : derivative of the training design by a, (G, K, U).
-    multiplier_form : minus the form of the multipliers over a, (U,).
-    """
+    """Everything of the quadratic problem but the fixed point."""
 
     places: Places
     d: int
@@ -133,9 +121,9 @@ class LabelProblem:
     fresh: Population
     features: Features
     fresh_e: Floats  # (G, K, 3U)
-    constraint: float
-    multiplier_reading: Floats
-    multiplier_form: Floats
+    constraint: float  # theta_r
+    multiplier_reading: Floats  # (G, K, U) derivative of the training design by a
+    multiplier_form: Floats  # (U,) minus the form of the multipliers over a
 
 
 @dataclass(frozen=True)
@@ -260,14 +248,10 @@ def _add_products(
 
 @dataclass(frozen=True)
 class Reading:
-    """Vectors Phi of R rows.
+    """Vectors Phi of R rows."""
 
-    design : the part that is read directly, one vector per row variable, (R, q, variables).
-    e : the part of each field, (R, 3U).
-    """
-
-    design: Floats
-    e: Floats
+    design: Floats  # (R, q, variables) the part that is read directly, one vector per row variable
+    e: Floats  # (R, 3U) the part of each field
 
     @classmethod
     def of(cls, design: Floats, e: Floats) -> Reading:

@@ -31,29 +31,19 @@ WIDTH_OF_FIT = 0.25  # of that of the features: with it 14 readouts do what took
 
 @dataclass(frozen=True)
 class NeuronTypes:
-    r"""Types of neurons, each array over types.
+    """Types of neurons, each array over types."""
 
-    weight : probability.
-    g, size : readout and length of the initial weight, |w|.
-    gamma, epsilon : :math:`\gamma g` and :math:`2c_2\gamma g`.
-    c1 : E sigma'(|w| z).
-    s : weight along v, :math:`\gamma gc_1b`.
-    own : step along its own initial weight.
-    along, rho : P, and the root of P^2 + Q^2.
-    length_deviation : standard deviation of lengths that are not types of their own.
-    """
-
-    weight: Floats
-    g: Floats
-    size: Floats
-    gamma: Floats
-    epsilon: Floats
-    c1: Floats
-    s: Floats
-    own: Floats
-    along: Floats
-    rho: Floats
-    length_deviation: float
+    weight: Floats  # probability
+    g: Floats  # readout
+    size: Floats  # |w|, length of the initial weight
+    gamma: Floats  # gamma g
+    epsilon: Floats  # 2 c_2 gamma g
+    c1: Floats  # E sigma'(|w| z)
+    s: Floats  # weight along v, gamma g c_1 b
+    own: Floats  # step along its own initial weight
+    along: Floats  # P
+    rho: Floats  # root of P^2 + Q^2
+    length_deviation: float  # standard deviation of lengths that are not types of their own
 
     @property
     def across(self) -> Floats:

@@ -31,15 +31,11 @@ MIN_SHARE = -0.5  # in 1/c of a row, where it is at least one
 
 @dataclass(frozen=True)
 class Parameter:
-    """A direction in which the problem changes.
+    """A direction in which the problem changes."""
 
-    fresh, ridge : weight of fresh rows, and penalty.
-    loss : weights of the loss of training rows, (G, K).
-    """
-
-    fresh: float
-    ridge: float
-    loss: Floats
+    fresh: float  # weight of fresh rows
+    ridge: float  # penalty
+    loss: Floats  # (G, K) weights of the loss of training rows
 
 
 @dataclass(frozen=True)
@@ -59,20 +55,15 @@ class Tangent:
 
 @dataclass(frozen=True)
 class Linearisation:
-    """The pass of the equations to first order around a fixed point.
-
-    R_S : rows of S of (1 + phi G W)^-1, (G, U, m).
-    reading, reading_of_s : e G and G_S X on the fields `moved`, (G, K, m) and (G, U, m).
-    energy : what the rows add to delta to first order in their share pi, (G, K, U).
-    """
+    """The pass of the equations to first order around a fixed point."""
 
     forms: RowForms
     fresh: FreshForms
     state: FieldState
-    R_S: Floats
-    reading: Floats
-    reading_of_s: Floats
-    energy: Floats
+    R_S: Floats  # (G, U, m) rows of S of (1 + phi G W)^-1
+    reading: Floats  # (G, K, m) e G on the fields `moved`
+    reading_of_s: Floats  # (G, U, m) G_S X on them
+    energy: Floats  # (G, K, U) what the rows add to delta to first order in their share pi
 
     @classmethod
     def of(cls, forms: RowForms, fresh: FreshForms, state: FieldState) -> Linearisation:

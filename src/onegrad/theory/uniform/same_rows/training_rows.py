@@ -52,14 +52,10 @@ MIN_RELATIVE_NORM = 1e-9  # of a polynomial off those before it: below, a bin ha
 
 @dataclass(frozen=True)
 class RowLayout:
-    """Places of the row variables: 1, the special directions, r, quadratic functions, f_perp.
+    """Places of the row variables: 1, the special directions, r, quadratic functions, f_perp."""
 
-    indices : number of the teacher's indices, m.
-    full : whether t and f_perp are among them.
-    """
-
-    indices: int
-    full: bool
+    indices: int  # number of the teacher's indices, m
+    full: bool  # whether t and f_perp are among them
 
     @property
     def directions(self) -> int:
@@ -94,61 +90,44 @@ class RowLayout:
 
 @dataclass(frozen=True)
 class RowPopulation:
-    """A population of rows: G groups of equal length and nearly equal residual, K nodes each.
-
-    length : squared length off v, (G,).
-    residual_mean, residual_square : means of r and r^2 in a group, (G,).
-    p, kappa, residual : probability (zero pads a group), index, E[r | node], (G, K).
-    moments : second moments of the row variables given the node, (G, K, q, q).
-    label, label_square : E[y variable | node], (G, K, q), and E[y^2 | node], (G, K).
-    """
+    """A population of rows: G groups of equal length and nearly equal residual, K nodes each."""
 
     layout: RowLayout
-    length: Floats
-    residual_mean: Floats
-    residual_square: Floats
-    p: Floats
-    kappa: Floats
-    residual: Floats
-    moments: Floats
-    label: Floats
-    label_square: Floats
+    length: Floats  # (G,) squared length off v
+    residual_mean: Floats  # (G,) E r in a group
+    residual_square: Floats  # (G,) E r^2
+    p: Floats  # (G, K) probability (zero pads a group)
+    kappa: Floats  # (G, K) index
+    residual: Floats  # (G, K) E[r | node]
+    moments: Floats  # (G, K, q, q) second moments of the row variables given the node
+    label: Floats  # (G, K, q) E[y variable | node]
+    label_square: Floats  # (G, K) E[y^2 | node]
 
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Rows of the step with what M and S are made of.
-
-    rows : the population.
-    residual_mean, residual_square : E r and E r^2.
-    M, S : E[r X_a X_b] and E[r^2 X_a X_b] over v and the teacher's directions off v.
-    """
+    """Rows of the step with what M and S are made of."""
 
     rows: RowPopulation
-    residual_mean: float
-    residual_square: float
-    M: Floats
-    S: Floats
+    residual_mean: float  # E r
+    residual_square: float  # E r^2
+    M: Floats  # E[r X_a X_b] over v and the teacher's directions off v
+    S: Floats  # E[r^2 X_a X_b] over them
 
 
 @dataclass(frozen=True)
 class RowGrid:
-    """The law of rows of one length on points, in the order of r.
-
-    length : squared length off v.
-    variables, label, p : row variables, (q, J), label and probability, without what is not
-        resolved by the points:
-    label_noise, rest_noise, shared_noise : variances of y and f_perp, and their covariance.
-    """
+    """The law of rows of one length on points, in the order of r."""
 
     layout: RowLayout
-    length: float
-    variables: Floats
-    label: Floats
-    p: Floats
-    label_noise: float
-    rest_noise: float
-    shared_noise: float
+    length: float  # squared length off v
+    # row variables and label, less what is not resolved by the points
+    variables: Floats  # (q, J)
+    label: Floats  # (J,)
+    p: Floats  # (J,)
+    label_noise: float  # variance of what y lacks
+    rest_noise: float  # of what f_perp lacks
+    shared_noise: float  # their covariance
 
     @property
     def residual(self) -> Floats:

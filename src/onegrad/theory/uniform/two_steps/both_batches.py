@@ -40,32 +40,21 @@ SECOND_NOISE_NODES = 5
 
 @dataclass(frozen=True)
 class BothBatches:
-    """M of both batches.
+    """M of both batches."""
 
-    covariance : its spectral measures.
-    shares : weights f of the batches.
-    energies : E r^2 of each batch.
-    """
-
-    covariance: StepCovariance
-    shares: Floats
-    energies: Floats
+    covariance: StepCovariance  # spectral measures
+    shares: Floats  # weights f of the batches
+    energies: Floats  # E r^2 of each batch
 
 
 @dataclass(frozen=True)
 class BulkMove:
-    """The move of neurons in the bulk, (U,) each.
+    """The move of neurons in the bulk, (U,) each."""
 
-    shift : along their own weights.
-    epsilon : on M.
-    noise : times S.
-    extra : of the weight along v by itself, beyond the shift.
-    """
-
-    shift: Floats
-    epsilon: Floats
-    noise: Floats
-    extra: Floats
+    shift: Floats  # along their own weights
+    epsilon: Floats  # on M
+    noise: Floats  # times S
+    extra: Floats  # of the weight along v by itself, beyond the shift
 
 
 def both_batches(after: SecondStep, v: Floats) -> BothBatches:

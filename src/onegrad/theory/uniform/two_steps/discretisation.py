@@ -39,15 +39,10 @@ LARGE_GROWTH = 100.0  # of the mean square of residuals by the first step
 
 @dataclass(frozen=True)
 class MovedNeurons:
-    """Nodes of the law of a neuron after two steps.
+    """Nodes of the law of a neuron after two steps."""
 
-    nodes : as after one step.
-    moves : in the frame of `SecondStep.moves`, (U, T).
-    bulk : moves in the bulk.
-    """
-
-    nodes: quadrature_nodes.NeuronNodes
-    moves: Floats
+    nodes: quadrature_nodes.NeuronNodes  # as after one step
+    moves: Floats  # (U, T) in the frame of `SecondStep.moves`
     bulk: BulkMove
 
 
@@ -194,20 +189,14 @@ def _labels_given_indices(prepared: PreparedTwoSteps, samples: SampleNodes) -> L
 
 @dataclass(frozen=True)
 class _Sides:
-    """Directions off the indices: the labels', that of Kv for equal readouts, those of leans.
+    """Directions off the indices: the labels', that of Kv for equal readouts, those of leans."""
 
-    vector : blocks of the bulk along the directions, (R', m).
-    lean, row, Y1 : how neurons, the readout row and labels have part in them, (m, ...).
-    basis : the directions that matter, (m, r).
-    more : number of those of leans.
-    """
-
-    vector: Floats
-    lean: Floats
-    row: Floats
-    Y1: Floats
-    basis: Floats
-    more: int
+    vector: Floats  # (R', m) blocks of the bulk along the directions
+    lean: Floats  # (m, U) part of neurons in them
+    row: Floats  # (m,) of the readout row
+    Y1: Floats  # (m, K) of labels
+    basis: Floats  # (m, r) the directions that matter
+    more: int  # number of those of leans
 
 
 def _directions_of_two_steps(

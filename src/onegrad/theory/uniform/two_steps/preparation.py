@@ -33,24 +33,19 @@ MIN_STEP = 1e-9  # of a first step that is none: the fit to its labels and its b
 
 @dataclass(frozen=True)
 class PreparedTwoSteps:
-    """A problem of two steps at one constant of its initial output, before nodes are chosen.
-
-    step : both steps as one of the same strength, for the statements of accuracy.
-    growth : mean square of the second residual over that of the first.
-    second_rule : rule for the second index; None where there is one index.
-    across : nodes and probabilities of a neuron's readout given its weight along v.
-    """
+    """A problem of two steps at one constant of its initial output, before nodes are chosen."""
 
     problem: Problem
-    step: StepNumbers
+    step: StepNumbers  # both steps as one of the same strength, for the statements of accuracy
     labels: LabelLaw
     after: SecondStep
     plane: LearnedPlane
     batches: BothBatches
-    growth: float
+    growth: float  # mean square of the second residual over that of the first
     index_rule: GradedRule
     neuron_rule: GradedRule
-    second_rule: GradedRule | None
+    second_rule: GradedRule | None  # for the second index; None where there is one index
+    # nodes and probabilities of a neuron's readout given its weight along v
     across: tuple[Floats, Floats]
 
 

@@ -58,31 +58,21 @@ MAX_SQUARED_OVERLAP = 1 - 1e-12
 
 @dataclass(frozen=True)
 class SecondStep:
-    """The second step, seen from v_1.
+    """The second step, seen from v_1."""
 
-    first : the problem with its first step only.
-    gamma : second step of a neuron with unit readout.
-    index, norm, p : nodes of kappa and of the squared length, (K,).
-    labels : labels of the second batch at the nodes.
-    mean, row, energy : E r_2, minus its coefficient on the readout row, and E r_2^2, (K,).
-    v1 : in the frame (labels' directions, readout row, rest of v_1), (t + 2,).
-    basis : the labels' directions off v_1, in the frame, (t, t + 2).
-    g, weight : nodes of the readout and their probabilities.
-    """
-
-    first: Prepared
-    gamma: float
-    index: Floats
-    norm: Floats
-    p: Floats
-    labels: LabelCoefficients
-    mean: Floats
-    row: Floats
-    energy: Floats
-    v1: Floats
-    basis: Floats
-    g: Floats
-    weight: Floats
+    first: Prepared  # the problem with its first step only
+    gamma: float  # second step of a neuron with unit readout
+    index: Floats  # (K,) nodes of kappa
+    norm: Floats  # (K,) and of the squared length
+    p: Floats  # (K,)
+    labels: LabelCoefficients  # of the second batch at the nodes
+    mean: Floats  # (K,) E r_2
+    row: Floats  # (K,) minus its coefficient on the readout row
+    energy: Floats  # (K,) E r_2^2
+    v1: Floats  # (t + 2,) in the frame (labels' directions, readout row, rest of v_1)
+    basis: Floats  # (t, t + 2) the labels' directions off v_1, in the frame
+    g: Floats  # nodes of the readout
+    weight: Floats  # their probabilities
 
     @property
     def total_energy(self) -> float:
@@ -208,21 +198,14 @@ class LearnedPlane:
     """The direction v, a second one where there is one, and those that neurons lean along.
 
     All are in the frame of `SecondStep.moves`, of T coordinates.
-
-    indices : v, and v' where it is an index, (i, T).
-    directions : the labels' directions off the indices, then those of leans, (m, T).
-    overlaps : of the indices with the labels' directions, (i, t).
-    row : of the readout row with the indices and the directions, (i + m,).
-    strength : root mean square of a neuron's move along v.
-    total_strength : the same for v and all directions.
     """
 
-    indices: Floats
-    directions: Floats
-    overlaps: Floats
-    row: Floats
-    strength: float
-    total_strength: float
+    indices: Floats  # (i, T) v, and v' where it is an index
+    directions: Floats  # (m, T) the labels' directions off the indices, then those of leans
+    overlaps: Floats  # (i, t) of the indices with the labels' directions
+    row: Floats  # (i + m,) of the readout row with the indices and the directions
+    strength: float  # root mean square of a neuron's move along v
+    total_strength: float  # the same for v and all directions
 
 
 def learned_plane(after: SecondStep) -> LearnedPlane:
