@@ -3,8 +3,6 @@
 Needs the test extra and a chromium (Debian's package will do).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -21,8 +21,6 @@ terms without coefficients count fully. Then add the route to `CALIBRATIONS`, ru
 the odd half, and run it again with --write. Three to eight terms are plenty for 80 settings.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import warnings

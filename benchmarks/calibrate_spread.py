@@ -7,8 +7,6 @@ half are fitted, those of the odd half verify. The printed coefficients belong i
 theory/uniform/spread.py.
 """
 
-from __future__ import annotations
-
 import argparse
 import warnings
 from pathlib import Path

@@ -10,8 +10,6 @@ calibration error, CPU seconds of a fit and of predicting, megabytes of the pick
 rank by accuracy, and the set on which its errors are the largest multiple of the best model's.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -8,8 +8,6 @@ each kind of number, how many there are, how many differ in any bit, and the lar
 difference; a text (a key of a store, a message's type) must be equal.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import hashlib

@@ -7,8 +7,6 @@ One row per set, in the order of the default's error; a dot per model: its error
 of random features on the same rows, the geometric mean over the splits that all of them have.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

@@ -11,8 +11,6 @@ KIND_settings.json) is written after each, so that a run that is stopped, or has
 minutes, leaves files that are whole.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 import warnings

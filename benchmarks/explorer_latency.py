@@ -10,8 +10,6 @@ the main thread's own processor time per position. Fails when a median reaches t
 other work uses the cores.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

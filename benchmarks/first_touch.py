@@ -7,8 +7,6 @@ README's own commands there, in its order; nothing but Python, make and git is u
 seconds depend on what else the machine does, so processor seconds and the load are shown too.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -9,8 +9,6 @@ of that precision.
 `--device torch --small` runs the same script without a GPU.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

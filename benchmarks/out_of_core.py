@@ -19,8 +19,6 @@ The coefficients of all fits are compared, and every measurement with the cost m
 100 workers is printed at the end.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

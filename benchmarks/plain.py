@@ -12,8 +12,6 @@ after the imports and a small run that wakes the libraries. The scripts hold wha
 notebook does.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -17,8 +17,6 @@ The table has the mean rank of every method over the sets, the best first. Secon
 of a fit; run with OMP_NUM_THREADS=1.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

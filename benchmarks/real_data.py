@@ -14,8 +14,6 @@ the largest one). Finished cells are kept in FILE (JSON lines) and not computed 
 CPU seconds of the fit; run with OMP_NUM_THREADS=1.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import pickle

@@ -10,8 +10,6 @@ both, deviations in standard deviations (z, standard error and stated accuracy t
 of the theory that takes the inputs for isotropic. Cases in OUT that are not measured again stay.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

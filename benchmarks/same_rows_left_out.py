@@ -8,8 +8,6 @@ would choose costs. (tests/theory/uniform/same_rows/test_same_rows_have_exact_li
 both errors with networks.)
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 import onegrad as og

@@ -4,8 +4,6 @@ A file is a JSON list of settings: `id`, fields of a problem, `alphas` (null for
 step the `mean` and standard error `se` over `networks` of (train, test).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ test rows and everything else; those under `estimate` are what `onegrad.cost` sa
 Products and runs take turns and the medians of both count: the rate of a shared machine drifts.
 """
 
-from __future__ import annotations
-
 import argparse
 import resource
 import time

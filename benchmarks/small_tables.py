@@ -5,8 +5,6 @@
 Run with OMP_NUM_THREADS=1; seconds are CPU seconds of a fit.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 

@@ -8,8 +8,6 @@ and the start of the processes. The floor is the same number of bare one-row SQL
 measured in the same run.
 """
 
-from __future__ import annotations
-
 import argparse
 import sqlite3
 import tempfile

@@ -7,8 +7,6 @@ problems, which no formula can avoid; for a spectrum, its outliers alone, the bu
 A curve of 200 points is meant to take less than 50 ms, so that a page can redraw it.
 """
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from functools import partial

@@ -6,8 +6,6 @@ FILE is a path or a name in benchmarks/settings (precise_settings by default). P
 standard errors, mean, 99th percentile and worst, of train and test together.
 """
 
-from __future__ import annotations
-
 import argparse
 import warnings
 from collections.abc import Callable

@@ -14,8 +14,6 @@ they come from). One line per file and half:
 * median bar; and the median processor time of a point.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

@@ -7,8 +7,6 @@ Newton step, with the nodes that the error estimate chose. Sampling one network 
 solving its ridge problem is shown for comparison. --extensions: the extensions only.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 import warnings

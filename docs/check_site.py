@@ -5,8 +5,6 @@
 Prints what is wrong, one line each, and exits with 1 if there was anything.
 """
 
-from __future__ import annotations
-
 import sys
 from html.parser import HTMLParser
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The site: `make docs` builds it into site/, without a network, warnings as errors."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -7,8 +7,6 @@ more than one module of a folder defines: a word with two homes has two meanings
 have several homes: `learn` of two families is one role.
 """
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections import Counter, defaultdict

@@ -7,8 +7,6 @@ docstring and, read from the imports, the rooms that it uses; those that others 
 out. Every room uses rooms below it only.
 """
 
-from __future__ import annotations
-
 import ast
 import textwrap
 import tomllib

@@ -6,8 +6,6 @@ Presets and curves are those of `onegrad explore --export`. Networks take most o
 three are trained instead of four, and one is shown at half as many steps.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from onegrad.explorer.api import CURVE_ALPHAS

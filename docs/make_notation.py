@@ -5,8 +5,6 @@
 The rows are what the fields say of themselves in onegrad/problem/definition.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

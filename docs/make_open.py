@@ -8,8 +8,6 @@ NAME.json, from which `index.md` and `method.md` are made for all pages, also th
 runs. `method.md` quotes numbers of independent code from `independent_numbers.toml`.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -6,8 +6,6 @@ Everything drawn is computed here, theory as lines, real networks as points and 
 speed of a GPU, whose numbers are in benchmarks/measured.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

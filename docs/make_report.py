@@ -5,8 +5,6 @@
 Nothing is computed here: report, titles and checks are those of the run.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

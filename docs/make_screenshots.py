@@ -5,8 +5,6 @@
 Needs the test extra and a chromium (Debian's package will do). Starts its own server.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path

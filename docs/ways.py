@@ -7,8 +7,6 @@ lists the functions that make the number, decide something about it or hand it o
 tests/test_the_architecture_page_is_true.py compares its lists with traces.
 """
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io

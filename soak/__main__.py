@@ -10,8 +10,6 @@ run that is stopped had some of each. The table at the end has one column per ki
 exit code is 1 unless all are zero. The counts of several runs add up, and can be written to a page.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -1,7 +1,5 @@
 """All attacks, cut into chunks that are functions of (attack, seed, number)."""
 
-from __future__ import annotations
-
 import resource
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Damaged files for fit, apply and sweep: the answer is finite predictions, or one line."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

@@ -4,8 +4,6 @@ After each kill the store must be readable; in the end the sweep is resumed, and
 compared with what the cells give without kills.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

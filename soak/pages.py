@@ -1,7 +1,5 @@
 """Damaged requests to the explorer's server: it answers, or refuses in one line."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

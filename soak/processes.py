@@ -4,8 +4,6 @@ One in forty runners is the real program, started from scratch. The others are f
 same `main`, and their own processes are forks behind the same pipes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Damaged stores, and stores that are copied while they are written: nothing wrong is ever read."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import shutil

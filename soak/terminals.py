@@ -1,7 +1,5 @@
 """The real program: Ctrl-C at random moments, closed, full and narrow streams."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

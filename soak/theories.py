@@ -1,7 +1,5 @@
 """Random valid problems through every theory: possible numbers or one line, and no jumps."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Repeated rows and weights: rows that are repeated are rows of a larger weight."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

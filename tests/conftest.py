@@ -4,8 +4,6 @@
 backend of torch or for the fixture `browser` gets its marker by itself.
 """
 
-from __future__ import annotations
-
 import random
 import signal
 import tempfile

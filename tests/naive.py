@@ -1,7 +1,5 @@
 """Slow references, written as the definitions read. Nothing here is used outside the tests."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -5,8 +5,6 @@ differentiated by central differences. Only the discretised coefficients are sha
 solver; those have their own tests.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.linalg
 

@@ -3,8 +3,6 @@
 Every theory must answer each with numbers, or say in one line why it has none.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 import onegrad as og

@@ -1,7 +1,5 @@
 """Pages, examples and the explorer's code use `og.X`, or names that a room exports."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

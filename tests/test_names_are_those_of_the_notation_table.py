@@ -1,7 +1,5 @@
 """Code and pages call things what docs/notation.md calls them."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

@@ -4,8 +4,6 @@ A way lists functions as `file:function`. Each way is walked in a process of its
 (docs/ways.py); the functions of the page's scripts are looked up alone.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -3,8 +3,6 @@
 Each rule is read off the source, and each is shown a line that breaks it.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterator

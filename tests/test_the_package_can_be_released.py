@@ -1,7 +1,5 @@
 """One version, one changelog, every command tried out by `make dist`, every Python named."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -5,8 +5,6 @@
 Nothing of the checkout is visible there: the commands run in an empty folder.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

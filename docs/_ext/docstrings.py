@@ -4,8 +4,6 @@ Our docstrings say `name : what it is`, and the types stand in the signature. nu
 `name : type` with the description below it.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Thumbnails of the gallery: pictures without words that would be too small to read."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

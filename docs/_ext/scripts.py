@@ -1,7 +1,5 @@
 """Running text as the pages write it: `x_j`, `X^T`, `n^{2α}` become sub- and superscripts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Mathematics as MathML, made when the site is built: browsers set it, and nothing is loaded."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from docutils import nodes

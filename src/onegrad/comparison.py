@@ -1,7 +1,5 @@
 """Theory beside real networks: the errors along the step, the spikes, and whether they agree."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Memory: what the machine or the container has left, whichever is less, and what is kept."""
 
-from __future__ import annotations
-
 import os
 import platform
 from pathlib import Path

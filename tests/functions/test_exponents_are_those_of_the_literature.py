@@ -1,7 +1,5 @@
 """Exponents that the literature states, what must hold for all teachers, degrees out of reach."""
 
-from __future__ import annotations
-
 import warnings
 from itertools import product
 

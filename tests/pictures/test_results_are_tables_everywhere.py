@@ -1,7 +1,5 @@
 """to_dict is JSON and comes back the same, a DataFrame has the rows, HTML escapes its words."""
 
-from __future__ import annotations
-
 import json
 import sys
 from xml.etree import ElementTree

@@ -1,7 +1,5 @@
 """What a notebook or a terminal prints of a result fits on a few lines, whatever its size."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import onegrad as og

@@ -1,7 +1,5 @@
 """`.plot()` of predictions, simulations and spectra: artists hold the numbers, and are named."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Errors under adversarial perturbations: gradients, the first-order formula, and their theory."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Image sets come from a folder that --data names; without it a study leaves them out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

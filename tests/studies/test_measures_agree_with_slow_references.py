@@ -1,7 +1,5 @@
 """Measures of the open questions against references that are slow and obviously right."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

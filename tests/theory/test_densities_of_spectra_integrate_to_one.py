@@ -4,8 +4,6 @@ Two bulks far apart have a gap without mass; at n = N the density is singular at
 agree on the share of eigenvalues in each interval.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

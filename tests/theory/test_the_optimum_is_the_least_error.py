@@ -1,7 +1,5 @@
 """`og.optimum`: no point of a grid is better, ends warn, budgets are kept, results are data."""
 
-from __future__ import annotations
-
 import json
 import warnings
 

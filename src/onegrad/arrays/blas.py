@@ -6,8 +6,6 @@ row-major matrix is the transposed column-major one. Symmetric matrices live in 
 triangle, which BLAS sees as the lower one.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable
 from functools import lru_cache

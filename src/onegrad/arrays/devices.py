@@ -1,7 +1,5 @@
 """The table of devices: which operations a device or an array asks for."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

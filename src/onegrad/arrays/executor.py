@@ -1,7 +1,5 @@
 """Work of a device beside arithmetic: queues, repeated work, random numbers, free memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar

@@ -4,8 +4,6 @@ A container's limit is that of a control group of Linux, or of a group around it
 killed when it is passed, however much the machine has.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

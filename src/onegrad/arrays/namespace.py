@@ -1,7 +1,5 @@
 """Array namespaces, the few functions that NumPy and torch spell differently, standard errors."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

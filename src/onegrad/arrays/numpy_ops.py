@@ -1,7 +1,5 @@
 """Operations on NumPy arrays in host memory, shared by the threads of the pool."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property

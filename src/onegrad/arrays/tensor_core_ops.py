@@ -15,8 +15,6 @@ So sums are taken in parts, added to each other in float32, and the diagonal of 
 sum of its own.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 
 from onegrad.arrays.namespace import Array, namespace, transpose

@@ -3,8 +3,6 @@
 Symmetric matrices live in their upper triangles.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

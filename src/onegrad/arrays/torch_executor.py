@@ -9,8 +9,6 @@ The arrays are those of the first stack, which is called directly: what a graph 
 uses again for other things, before and after.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import threading

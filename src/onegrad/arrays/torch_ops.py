@@ -1,7 +1,5 @@
 """Operations on torch tensors of one device: products of whole stacks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any

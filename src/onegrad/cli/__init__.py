@@ -4,8 +4,6 @@ Exit codes: 0 success, 2 bad input, 1 failure, 130 interrupted. Bad input is one
 error that names the option, the value and what is allowed.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

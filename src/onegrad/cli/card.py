@@ -1,7 +1,5 @@
 """The card of a fitted model: one self-contained HTML page, card.html filled with its facts."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """onegrad cite: BibTeX of the results used."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from importlib import resources

@@ -1,7 +1,5 @@
 """onegrad compare: theory beside real networks."""
 
-from __future__ import annotations
-
 import argparse
 import textwrap
 from typing import Any

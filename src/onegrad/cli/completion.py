@@ -1,7 +1,5 @@
 """onegrad completion: a script by which a shell completes commands, options and their values."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

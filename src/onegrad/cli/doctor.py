@@ -1,7 +1,5 @@
 """onegrad doctor: what is installed, which devices are seen, a self-check."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.metadata
 import platform

@@ -1,7 +1,5 @@
 """onegrad explore: the interactive page, served on this machine."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import socket

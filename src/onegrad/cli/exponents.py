@@ -1,7 +1,5 @@
 """onegrad exponents: how hard a teacher is."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import asdict
 from typing import Any

@@ -1,7 +1,5 @@
 """onegrad fit: two-pass training on files of any size."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import time

@@ -1,7 +1,5 @@
 """onegrad optimum: the step, penalty or split of the rows with the least test error by theory."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

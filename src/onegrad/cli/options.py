@@ -4,8 +4,6 @@ Sizes may be given as ratios, `--phi` d/n and `--psi` d/N. An option that is not
 in the default setting; sizes are given all or not at all.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import textwrap

@@ -1,7 +1,5 @@
 """Tables, JSON and lines on standard output, in colour on a terminal; pictures in files."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -3,8 +3,6 @@
 Everything that argparse keeps private (the options of a parser, its commands) is read here only.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """onegrad predict: train and test error from theory."""
 
-from __future__ import annotations
-
 import argparse
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """onegrad reproduce: the papers' figures and open questions, with one report on them."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

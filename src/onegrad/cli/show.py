@@ -1,7 +1,5 @@
 """onegrad show: what a saved model is."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

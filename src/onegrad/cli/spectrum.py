@@ -1,7 +1,5 @@
 """onegrad spectrum: bulk, spikes and alignments, from theory and from networks."""
 
-from __future__ import annotations
-
 import argparse
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """onegrad sweep: any grid, resumable."""
 
-from __future__ import annotations
-
 import argparse
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Partitions of files, read block by block: Parquet, CSV, .npz and .npy."""
 
-from __future__ import annotations
-
 import glob
 import json
 import os

@@ -15,8 +15,6 @@ a period is the instant at which it begins. Text that CSV files write for missin
 in every container.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple

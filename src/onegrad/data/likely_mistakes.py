@@ -1,7 +1,5 @@
 """Entries that are more likely mistakes than data: they are read as they are, and said once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

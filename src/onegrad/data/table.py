@@ -1,7 +1,5 @@
 """Inputs as a matrix of numbers, or as an Arrow table whose columns have names and kinds."""
 
-from __future__ import annotations
-
 import datetime
 import numbers
 from collections import Counter

@@ -8,8 +8,6 @@ The families of estimators are one table, for model files and the command line. 
 3. one row of `FAMILIES`: `load` and `onegrad fit --estimator` find it there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

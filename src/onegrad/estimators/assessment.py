@@ -4,8 +4,6 @@ The sample of a fit follows from its rows and its seed alone: it is drawn again,
 were held out are known with all their columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The answers that the page asks for, as pure functions from a problem to JSON values."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -4,8 +4,6 @@ The page draws its controls from this table and a query of their texts is checke
 limit is written once.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

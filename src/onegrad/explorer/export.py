@@ -1,7 +1,5 @@
 """The page as one file: its style sheet, its modules, and the answers that a server would give."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Checks around every request: who may talk, what the page may load, how long a request takes."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from typing import Any

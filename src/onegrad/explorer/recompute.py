@@ -1,7 +1,5 @@
 """The Python script and the command that recompute what a view shows."""
 
-from __future__ import annotations
-
 import shlex
 from typing import Any
 

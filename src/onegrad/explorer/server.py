@@ -1,7 +1,5 @@
 """The server behind the page: routes, nothing else. Others compute: api, workers, simulations."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -1,7 +1,5 @@
 """Simulations that run beside the server: one per page, each in a process that can be stopped."""
 
-from __future__ import annotations
-
 import multiprocessing
 import secrets
 import time

@@ -1,7 +1,5 @@
 """The runs of the Simulate button: networks seed by seed, each answer better than the last."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

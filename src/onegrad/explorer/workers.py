@@ -3,8 +3,6 @@
 An answer becomes JSON once, where it is computed, and is kept and sent as these bytes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import json

@@ -6,8 +6,6 @@ squares the error. Functions with kinks get Gauss-Legendre panels that end at th
 mean and deviation put them.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

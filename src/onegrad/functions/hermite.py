@@ -4,8 +4,6 @@ Probabilists' polynomials throughout: :math:`He_{k+1} = x He_k - k He_{k-1}` and
 :math:`E[He_j He_k] = k!\,\delta_{jk}`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from math import lgamma, prod

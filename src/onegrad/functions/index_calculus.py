@@ -6,8 +6,6 @@ For an index :math:`\kappa` whose overlaps with the orthonormal indices are :mat
     = \prod_i\vartheta_i^{k_i}\;He_{k_1+k_2+\dots}(\kappa).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from functools import lru_cache

@@ -3,8 +3,6 @@
 Those that most simulations use also have a version that writes to a NumPy array in place.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ callable. The function is centred under N(0, 1) unless the text ends in `:raw`; 
 it to unit variance.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Hashable

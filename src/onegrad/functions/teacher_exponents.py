@@ -12,8 +12,6 @@ reused batches do, as many for the second. With several indices the polynomials 
 total degree k.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

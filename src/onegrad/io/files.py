@@ -1,7 +1,5 @@
 """Files that appear whole or not at all, and the drafts of writers that were killed."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """Values of Python and NumPy as values of JSON."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Arrays in files as NumPy writes them: nothing in them is run, none is larger than its file."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from typing import IO, Any, Literal, NamedTuple

@@ -1,7 +1,5 @@
 """Progress of a long computation: what it reports, and a line on standard error that shows it."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import time

@@ -1,7 +1,5 @@
 """Numbers in text, such as `"0,0.1,0.2"`, `"0:0.5:11"` and `"1e-4:1:9:log"`."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

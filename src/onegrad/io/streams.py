@@ -1,7 +1,5 @@
 """Standard streams that nothing can break: closed, full, hung up, or of a narrow alphabet."""
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import io

@@ -8,8 +8,6 @@ with the decay :math:`\delta` of the weights apart from the gradient, as in Losh
 2019.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from onegrad.arrays import Array, namespace

@@ -3,8 +3,6 @@ r"""Gradients of the network :math:`f(z) = A^\top\sigma(Wz + b)`, in its weights
 The clip of the inputs counts as the identity: a clipped input still says where f grows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

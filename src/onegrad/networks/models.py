@@ -18,8 +18,6 @@ Kernel ridge is in the units of N features: ridge means the same as for the netw
 * `rbf-kernel`: :math:`K = N\exp(-\|x-x'\|^2/2d)`
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

@@ -4,8 +4,6 @@ Stacks of replicates are computed in one array, several stacks side by side, and
 a problem share one gradient: a plan says how many of each, so that nothing is left to decide.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any

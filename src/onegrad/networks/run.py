@@ -1,7 +1,5 @@
 """Networks trained and measured: stacks of replicates, their progress and their interruption."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -5,8 +5,6 @@ replicates, rows or threads are handled at a time, nor on the device that uses t
 filled row by row: a smaller n sees the first rows of a larger one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

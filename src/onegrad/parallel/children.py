@@ -6,8 +6,6 @@ by name. Joblib's also take functions that are not, such as a user's generator o
 end when their parent does, whatever they are doing (see `end_with_parent`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Maps and sums over the workers of a Dask cluster."""
 
-from __future__ import annotations
-
 import asyncio
 import concurrent.futures
 import contextlib

@@ -1,7 +1,5 @@
 """Cores that this process may use, and the threads that BLAS uses of them."""
 
-from __future__ import annotations
-
 import math
 import os
 import sys

@@ -1,7 +1,5 @@
 """Maps over the threads of this process."""
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence

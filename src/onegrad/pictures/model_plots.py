@@ -1,7 +1,5 @@
 """Pictures of a fitted model: predictions against truth, importances, intervals, calibration."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Results as tables: a DataFrame, or HTML for a notebook."""
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Collection, Mapping, Sequence

@@ -3,8 +3,6 @@
 The axis is logarithmic, and densities are those of log s, so that areas stay masses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Okabe and Ito's palette; series differ in marker and theories in dashes as well 
 black-and-white print can still be read.
 """
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections.abc import Iterator, Sequence

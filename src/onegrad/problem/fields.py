@@ -5,8 +5,6 @@ the command line, the keys of a sweep, the controls of the explorer and the tabl
 docs/notation.md are made from these descriptions.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import operator

@@ -1,7 +1,5 @@
 """Named probability laws with at most one parameter, written `name` or `name(value)`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

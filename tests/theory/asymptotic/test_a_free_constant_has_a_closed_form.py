@@ -1,7 +1,5 @@
 """The quadratic gain with a free constant over that without: 1 + (1 + nu^2)^2/2 on the sphere."""
 
-from __future__ import annotations
-
 import pytest
 
 import onegrad as og

@@ -1,7 +1,5 @@
 """Limits of v1^T R_0 v2 against sampled matrices, within their standard errors."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Problems that differ by rounding have predictions that differ by rounding."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -4,8 +4,6 @@ A candidate gets its readout from the rows that are not held out and its score f
 which no first-layer update has seen. The readout of the final model is fitted on all rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial

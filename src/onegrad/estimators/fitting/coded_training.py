@@ -4,8 +4,6 @@ Minibatches, Adam with decaying weights, dropout, a rate that falls to zero as a
 epoch whose loss on held-out rows is lowest counts. Labels are trained on the logistic loss.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

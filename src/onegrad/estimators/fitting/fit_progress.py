@@ -1,7 +1,5 @@
 """Progress of a fit, and how to end its search: the first Ctrl-C keeps the best so far."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Iterator

@@ -7,8 +7,6 @@
 4. A second pass sums the moments of all rows under that layer, from which the readout follows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

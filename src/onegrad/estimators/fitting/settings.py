@@ -1,7 +1,5 @@
 """Settings of a family: parameters of its estimators as a frozen, checked value."""
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Kinds of targets: numbers, classes with their weights, several labels per row."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial

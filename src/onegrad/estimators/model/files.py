@@ -6,8 +6,6 @@ A file is a ZIP archive, not compressed, of `model.json` and one `.npy` member f
 noticed. They are read as data, and whatever does not fit together is refused by name.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

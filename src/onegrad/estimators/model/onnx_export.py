@@ -4,8 +4,6 @@ The graph has one input, X (rows, columns) in double precision. Regression retur
 classification returns `label`, the number of the class, and `probabilities`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

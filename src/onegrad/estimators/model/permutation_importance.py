@@ -6,8 +6,6 @@ A column that the network uses in vain has none. Permuting the inputs J of a col
 preactivations by :math:`\Delta z_J W_J^\top`: all columns together cost as much as one prediction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The alternating family: rounds of first-layer updates with the trained readout."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ scikit-learn reads the parameters of an estimator from its signature; people rea
 page, and in `help`.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """The one-step family: one gradient step with a random readout, then ridge."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """Regression and classification: what differs in targets and predictions."""
 
-from __future__ import annotations
-
 from numbers import Real
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self

@@ -1,7 +1,5 @@
 """The measures of studies by name: a function of a cell, and the options that it reads."""
 
-from __future__ import annotations
-
 from onegrad.experiments.measure import Measure
 from onegrad.studies.measures import adversarial_inputs as adversaries
 from onegrad.studies.measures import giant_step as giant

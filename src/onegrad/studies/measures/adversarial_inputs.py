@@ -9,8 +9,6 @@ with the remainder from the curvature of f alone, and
 :math:`\nabla f(x) = W^\top(\hat a\odot\sigma'(Wx))`.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Real inputs: rows of a data set in coordinates in which they look like the theory's."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

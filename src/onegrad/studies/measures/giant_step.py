@@ -5,8 +5,6 @@ protocols differ in the residual of the step, y or :math:`y - f_0/\sqrt N`, and 
 linear part is taken off the test labels: those of training, or the test rows themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Many steps on the first layer: paths of neurons, and two neurons whose batch may be reused."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

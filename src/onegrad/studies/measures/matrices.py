@@ -1,7 +1,5 @@
 """Matrices of single networks: gradients, steps, weights and features, their norms and vectors."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.linalg
 

@@ -1,7 +1,5 @@
 """Measures of most studies: errors and spectra, of networks and of theory."""
 
-from __future__ import annotations
-
 import math
 import time
 import warnings

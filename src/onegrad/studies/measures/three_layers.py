@@ -6,8 +6,6 @@ the untrained weights, on the labels as residual. The network of two layers has 
 :math:`W_1`, readout and rows.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

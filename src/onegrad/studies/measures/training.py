@@ -11,8 +11,6 @@ one is fitted again to all rows:
 A leading axis C counts the settings.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ has the variance :math:`q = 1 + s(v\cdot\beta_\star)^2`. The teacher is a functi
 :math:`u/\sqrt q`; the labels are centred.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

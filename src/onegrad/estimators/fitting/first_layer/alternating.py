@@ -20,8 +20,6 @@ held-out rows. Inputs come on two scales, and searches take turns on them: where
 for a table, ridge leaves its neurons alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -9,8 +9,6 @@ features of the layer and of its entrants. Rounds end early, so that the expecte
 typical share of them.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, replace
 from itertools import pairwise

@@ -14,8 +14,6 @@ The coefficients :math:`a_z` of the skip stay as ridge made them: the skip's inp
 and one row far outside would take over a minibatch.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -8,8 +8,6 @@ with the residual r = y, or y minus the initial output. The step is eta itself, 
 on held-out rows among multiples of |W_0| / |G|.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
