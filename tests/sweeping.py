@@ -27,19 +27,14 @@ processes.set_forkserver_preload(["onegrad.studies.measures"])
 
 def rehearsal(cells: int = 60, wait: float = 0.0, numbers: int = 1) -> list[Cell]:
     """Trivial cells; with more than 1,000 numbers each also writes an array beside the store."""
-    grid = rehearsal_grid(cells, wait, numbers)
-    return cells_of(parse_spec({"grid": grid}, "test", MEASURES).grids[0])
-
-
-def rehearsal_grid(cells: int, wait: float, numbers: int) -> dict[str, Any]:
-    """The grid of these cells, as a spec holds it."""
-    return {
+    grid = {
         "measure": "rehearsal",
         "seeds": 2 * cells,
         "seeds_per_cell": 2,
         "options": {"wait": wait, "numbers": numbers},
         "problem": {"n": 10, "d": 5, "N": 5},
     }
+    return cells_of(parse_spec({"grid": grid}, "test", MEASURES).grids[0])
 
 
 def rehearsal_toml(seeds: int, wait: float, numbers: int = 10, seeds_per_cell: int = 1) -> str:

@@ -31,9 +31,11 @@ def fitted(capsys, path, *options):
     return json.loads(capsys.readouterr().out)
 
 
-def check_mutants(kind, seeds, folder, capsys):
+@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 24), marks=pytest.mark.full)])
+@pytest.mark.parametrize("kind", EXAMPLE_FILES)
+def test_mutants(kind, seeds, tmp_path, capsys):
     """Damage a file in many ways: each is learned from, or refused in one line."""
-    path, data = folder / f"x{kind}", folder / "d.csv"
+    path, data = tmp_path / f"x{kind}", tmp_path / "d.csv"
     data.write_bytes(csv_file())
     for seed in seeds:
         path.write_bytes(damage(np.random.default_rng(seed), EXAMPLE_FILES[kind]()))
@@ -48,17 +50,6 @@ def check_mutants(kind, seeds, folder, capsys):
             assert out == "" and err.count("\n") == 1 and len(err) < 500, (seed, err)
         else:
             json.loads(out)
-
-
-@pytest.mark.parametrize("kind", EXAMPLE_FILES)
-def test_mutants(kind, tmp_path, capsys):
-    check_mutants(kind, range(4), tmp_path, capsys)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("kind", EXAMPLE_FILES)
-def test_more_mutants(kind, tmp_path, capsys):
-    check_mutants(kind, range(4, 24), tmp_path, capsys)
 
 
 def write_npz(**arrays):

@@ -19,6 +19,7 @@ from programs import ONEGRAD
 from sweeping import rehearsal_toml
 
 PROGRAM = shlex.join(ONEGRAD)
+ASCII = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
 
 
 def shell(folder: Path, command: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -68,10 +69,8 @@ def test_a_sweep_goes_on_after_a_hangup(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_every_letter_has_a_spelling_in_ascii(tmp_path: Path) -> None:
-    plain = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    run = shell(
-        tmp_path, f"{PROGRAM} sweep run --help && {PROGRAM} exponents H3", LC_ALL="C", **plain
-    )
+    command = f"{PROGRAM} sweep run --help && {PROGRAM} exponents H3"
+    run = shell(tmp_path, command, PYTHONIOENCODING="ascii", **ASCII)
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout.isascii() and "\\u" not in run.stdout
 
@@ -80,11 +79,10 @@ def test_every_letter_has_a_spelling_in_ascii(tmp_path: Path) -> None:
 def test_a_table_with_a_unicode_name_is_read_in_an_ascii_locale(tmp_path: Path) -> None:
     rows = "".join(f"{i},{i % 7},é\n" for i in range(60))
     (tmp_path / "größe.csv").write_text("y,x,ä\n" + rows, encoding="utf-8")
-    plain = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
     fit = f"{PROGRAM} fit größe.csv --target y --out m --estimator one-step --width 5 --no-card"
-    run = shell(tmp_path, fit, **plain)
+    run = shell(tmp_path, fit, **ASCII)
     assert run.returncode == 0, run.stderr
-    run = shell(tmp_path, f"{PROGRAM} apply m größe.csv --out -", **plain)
+    run = shell(tmp_path, f"{PROGRAM} apply m größe.csv --out -", **ASCII)
     assert run.returncode == 0 and run.stdout.count("\n") == 61, run.stderr
 
 
