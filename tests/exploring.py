@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,6 +12,30 @@ from browsing import wait
 
 SMALL = "n=300&d=100&N=150&activation=tanh&teacher=tanh&noise=0.1&ridge=0.05&alpha=0.3"
 QUADRATURE = 1e-3  # predict's own tolerance: its nodes depend on the points before
+
+
+@contextmanager
+def watched(browser: Any, own: str, **options: Any) -> Iterator[Any]:
+    """A page whose every request and complaint is checked at the end."""
+    context = browser.new_context(**{"viewport": {"width": 1400, "height": 1300}} | options)
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    requests: list[str] = []
+    trouble: list[str] = []
+
+    def listen(message: Any) -> None:
+        refused = "422 (Unprocessable" in message.text  # the browser's own line for a bad field
+        if message.type in ("error", "warning") and not refused:
+            trouble.append(message.text)
+
+    context.on("request", lambda request: requests.append(request.url))
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("console", listen)
+    yield page
+    context.close()
+    foreign = [r for r in requests if not r.startswith((own, "blob:", "data:"))]
+    assert not foreign and requests
+    assert not trouble
 
 
 def visit(page: Any, url: str, query: str = SMALL) -> None:

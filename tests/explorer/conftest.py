@@ -9,6 +9,7 @@ from typing import Any
 import browsing
 import pytest
 
+from exploring import watched
 from onegrad.explorer.workers import Workers
 
 
@@ -51,22 +52,5 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def page(browser: Any, url: str) -> Iterator[Any]:
-    """A page whose every request and complaint is checked at the end."""
-    context = browser.new_context(viewport={"width": 1400, "height": 1300})
-    page = context.new_page()
-    page.set_default_timeout(60_000)
-    requests: list[str] = []
-    trouble: list[str] = []
-    context.on("request", lambda request: requests.append(request.url))
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on("console", lambda m: trouble.append(m.text) if _is_trouble(m) else None)
-    yield page
-    context.close()
-    foreign = [r for r in requests if not r.startswith((url, "blob:", "data:"))]
-    assert not foreign and requests
-    assert not trouble
-
-
-def _is_trouble(message: Any) -> bool:
-    refused = "422 (Unprocessable" in message.text  # the browser's own line for a bad field
-    return message.type in ("error", "warning") and not refused
+    with watched(browser, url) as page:
+        yield page

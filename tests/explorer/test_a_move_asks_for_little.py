@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from browsing import finished, wait
 
-from exploring import look_at, slide, visit
+from exploring import look_at, slide, visit, watched
 
 MOVES = 12
 
@@ -66,17 +66,14 @@ def test_the_step_is_read_off_its_curve_and_every_move_is_answered(page, url) ->
 
 
 def test_a_phone_asks_only_for_what_is_in_sight(browser, url) -> None:
-    context = browser.new_context(
-        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
-    )
-    page = context.new_page()
-    count = counted(page)
-    visit(page, url)
-    finished(page)
-    assert count["/api/curve"] == count["/api/code"] == 0
-    look_at(page, "errors")
-    assert page.evaluate("onegrad.model().curve.finished")
-    assert count["/api/curve"] == 1
-    look_at(page, "sizes")
-    assert page.evaluate("onegrad.model().sizes.finished")
-    context.close()
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    with watched(browser, url, **phone) as page:
+        count = counted(page)
+        visit(page, url)
+        finished(page)
+        assert count["/api/curve"] == count["/api/code"] == 0
+        look_at(page, "errors")
+        assert page.evaluate("onegrad.model().curve.finished")
+        assert count["/api/curve"] == 1
+        look_at(page, "sizes")
+        assert page.evaluate("onegrad.model().sizes.finished")

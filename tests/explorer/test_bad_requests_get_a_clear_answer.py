@@ -6,8 +6,9 @@ import random
 
 import pytest
 
+import onegrad as og
 from onegrad.explorer import api
-from onegrad.explorer.controls import CONTROLS
+from onegrad.explorer.controls import CONTROLS, control_of, read_problem
 
 PATHS = ("/api/instant", "/api/spectrum", "/api/here", "/api/curve", "/api/code")
 NASTY = (
@@ -28,6 +29,33 @@ def random_query(rng: random.Random) -> list[tuple[str, str]]:
     names = [*CONTROLS, "axis", "view", "nonsense", "", "n ", "__proto__"]
     pool = NASTY if rng.random() < 0.8 else GOOD
     return [(rng.choice(names), rng.choice(pool)) for _ in range(rng.randint(1, 5))]
+
+
+def test_a_complaint_names_its_control() -> None:
+    for query, field in (
+        ({"ridge": "0"}, "ridge"),
+        ({"ridge": "nan"}, "ridge"),
+        ({"n": "10.5"}, "n"),
+        ({"n": "1e12"}, "n"),
+        ({"n": "1_000"}, "n"),
+        ({"noise": "٣"}, "noise"),
+        ({"d": "0"}, "d"),
+        ({"phi": "-1"}, "phi"),
+        ({"n": "2", "phi": "0.001"}, "phi"),
+        ({"alpha": "3"}, "alpha"),
+        ({"alpha": "0.1", "eta": "2"}, "eta"),
+        ({"d": "10", "phi": "2"}, "phi"),
+        ({"noise": "-0.1"}, "noise"),
+        ({"teacher": "H1 + "}, "teacher"),
+        ({"teacher": "__import__('os')"}, "teacher"),
+        ({"activation": "tan"}, "activation"),
+        ({"activation": "H1" * 300}, "activation"),
+        ({"weights": "cauchy"}, "weights"),
+    ):
+        with pytest.raises(og.InvalidInput) as caught:
+            read_problem(query)
+        assert control_of(caught.value) == field, query
+        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.full

@@ -6,7 +6,7 @@ import re
 
 from browsing import finished, wait
 
-from exploring import enter, look_at, series, visit
+from exploring import enter, look_at, series, visit, watched
 
 
 def test_a_phone_shows_everything_without_scrolling_sideways(page, url) -> None:
@@ -80,13 +80,12 @@ TARGETS = """least => [...document.querySelectorAll("button, select, input, summ
 def test_targets_are_large_enough_for_a_mouse_and_for_a_finger(browser, url) -> None:
     for touch, size, least in ((False, (1400, 1300), 24), (True, (390, 844), 44)):
         viewport = dict(zip(("width", "height"), size, strict=True))
-        context = browser.new_context(viewport=viewport, has_touch=touch, is_mobile=touch)
-        page = context.new_page()
-        visit(page, url, "tour=2")
-        page.evaluate("document.querySelectorAll('details').forEach((node) => (node.open = true))")
-        small = [t for t in page.evaluate(TARGETS, least) if not re.match(r"[\w-]*slider:", t)]
-        assert small == [], touch
-        context.close()
+        hand = {"viewport": viewport, "has_touch": touch, "is_mobile": touch}
+        with watched(browser, url, **hand) as page:
+            visit(page, url, "tour=2")
+            page.evaluate("document.querySelectorAll('details').forEach((d) => (d.open = true))")
+            small = [t for t in page.evaluate(TARGETS, least) if not re.match(r"[\w-]*slider:", t)]
+            assert small == [], touch
 
 
 def test_help_comes_after_its_field_and_names_each_papers_notation(page, url) -> None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import re
 import shlex
+from typing import Any
 
 import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.cli import main
 from onegrad.explorer import api, recompute
 from onegrad.explorer.controls import read_problem
 from onegrad.theory import learned_coefficients
+from programs import json_of
 
 QUERIES = (
     {"n": "300", "d": "100", "N": "150", "activation": "tanh", "teacher": "H1 + H3/6"},
@@ -25,26 +25,23 @@ QUERIES = (
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.exceptions.AssumptionWarning")
 
 
-def printed_by_command(problem: og.Problem, view: str, axis: str = "n") -> dict:
-    words = shlex.split(recompute.command(problem, view, axis))
-    assert words[0] == "onegrad"
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
-        assert main(words[1:]) == 0
-    return json.loads(out.getvalue())
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("query", QUERIES[1:], ids=range(2))
-def test_commands(query) -> None:
+def test_commands(query, capsys) -> None:
     problem = read_problem(query)
-    errors = printed_by_command(problem, "errors")["results"]
+
+    def printed_by_command(view: str, axis: str = "n") -> Any:
+        program, *words = shlex.split(recompute.command(problem, view, axis))
+        assert program == "onegrad"
+        return json_of(capsys, *words)
+
+    errors = printed_by_command("errors")["results"]
     assert [r["alpha"] for r in errors] == pytest.approx(list(api.CURVE_ALPHAS))
     expected = og.predict(problem, alpha=list(api.CURVE_ALPHAS))
     assert [r["test"] for r in errors] == pytest.approx(list(expected.test), rel=1e-9)
-    sizes = printed_by_command(problem, "sizes", "N")["results"]
+    sizes = printed_by_command("sizes", "N")["results"]
     assert [r["N"] for r in sizes] == [api.problem_at(problem, "N", r).N for r in api.CURVE_RATIOS]
-    spectrum = printed_by_command(problem, "spectrum")
+    spectrum = printed_by_command("spectrum")
     assert spectrum["edge"] == pytest.approx(api.spectrum_answer(problem)["edge"])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +13,7 @@ import pytest
 from browsing import wait
 
 import onegrad as og
-from exploring import look_at, slide
+from exploring import look_at, slide, watched
 from onegrad.explorer import api, export
 from onegrad.explorer.api import network_answer
 from onegrad.explorer.controls import PRESETS, read_problem
@@ -76,33 +75,13 @@ def test_another_size_keeps_the_ratios() -> None:
     assert there.rows_of_step / there.n == here.rows_of_step / here.n
 
 
-def test_modules_become_one_script() -> None:
-    script = export.bundled_script("app")
-    assert not re.search(r"^\s*(import|export)\b", script, re.MULTILINE)
-    names = re.findall(r"^const \$_(\w+) = ", script, re.MULTILINE)
-    assert len(set(names)) == len(names) == len(list(export.STATIC.glob("*.js")))
-    used = {name: script.index(f"$_{name}") for name in names}
-    made = {name: script.index(f"const $_{name} = ") + len("const ") for name in names}
-    assert used == made  # every module stands before those that use it
-
-
 @pytest.fixture
 def exported(browser: Any, file: Path) -> Iterator[Any]:
     """The page opened from its file; it asks nobody for anything."""
-    context = browser.new_context(viewport={"width": 1400, "height": 1300}, offline=True)
-    page = context.new_page()
-    page.set_default_timeout(60_000)
-    asked: list[str] = []
-    trouble: list[str] = []
-    context.on("request", lambda request: asked.append(request.url))
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on("console", lambda m: trouble.append(m.text) if m.type == "error" else None)
-    page.goto(file.as_uri())
-    wait(page, "window.onegrad?.model().here && onegrad.model().network && !onegrad.painting")
-    yield page
-    context.close()
-    assert asked == [file.as_uri()]
-    assert not trouble
+    with watched(browser, file.as_uri(), offline=True) as page:
+        page.goto(file.as_uri())
+        wait(page, "window.onegrad?.model().here && onegrad.model().network && !onegrad.painting")
+        yield page
 
 
 def test_it_moves_without_a_server(exported) -> None:
@@ -154,17 +133,16 @@ def test_ridge_presets_tour_and_stairs_move_too(exported) -> None:
 
 
 def test_in_a_frame_it_shows_two_pictures_and_plays(browser, file) -> None:
-    context = browser.new_context(viewport={"width": 900, "height": 560}, offline=True)
-    page = context.new_page()
-    page.goto(file.as_uri() + "?embed")
-    wait(page, "window.onegrad?.model().here", 180)
-    shown = [v for v in api.VIEWS if page.locator(f"#view-{v}").is_visible()]
-    assert shown == ["spectrum", "errors"]
-    assert page.is_hidden("header") and page.is_hidden("#controls-panel")
-    assert page.evaluate("document.documentElement.scrollHeight") <= 560
-    before = page.evaluate("onegrad.model().alpha")
-    wait(page, f"onegrad.model().alpha !== {before}")  # it plays by itself
-    page.click("#play")
-    assert page.get_attribute("#play", "aria-pressed") == "false"
-    assert not page.get_attribute("#whole-page", "href").endswith("embed")
-    context.close()
+    options = {"viewport": {"width": 900, "height": 560}, "offline": True}
+    with watched(browser, file.as_uri(), **options) as page:
+        page.goto(file.as_uri() + "?embed")
+        wait(page, "window.onegrad?.model().here", 180)
+        shown = [v for v in api.VIEWS if page.locator(f"#view-{v}").is_visible()]
+        assert shown == ["spectrum", "errors"]
+        assert page.is_hidden("header") and page.is_hidden("#controls-panel")
+        assert page.evaluate("document.documentElement.scrollHeight") <= 560
+        before = page.evaluate("onegrad.model().alpha")
+        wait(page, f"onegrad.model().alpha !== {before}")  # it plays by itself
+        page.click("#play")
+        assert page.get_attribute("#play", "aria-pressed") == "false"
+        assert not page.get_attribute("#whole-page", "href").endswith("embed")
