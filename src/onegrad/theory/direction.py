@@ -88,17 +88,13 @@ def output_energy(problem: Problem, constant: float | None = None) -> float:
 
 
 def direction_from_moments(
-    labels: NumberOrArray,
-    output: NumberOrArray,
-    c1_star: NumberOrArray,
-    c1: NumberOrArray,
+    labels: NumberOrArray,  # mean square
+    output: NumberOrArray,  # the same of the initial output in the residual
+    c1_star: NumberOrArray,  # linear coefficient of the labels
+    c1: NumberOrArray,  # the same of that output
     phi_step: NumberOrArray,
 ) -> Direction:
-    """Return the direction, entry by entry, from moments of labels and initial output.
-
-    labels, c1_star : mean square and linear coefficient of the labels.
-    output, c1 : mean square and linear coefficient of the initial output in the residual.
-    """
+    """Return the direction, entry by entry, from moments of labels and initial output."""
     energy = labels + output
     b_squared = np.asarray(c1_star**2 + c1**2 + phi_step * energy)
     b = np.sqrt(b_squared)

@@ -64,8 +64,6 @@ def traces(
     :math:`r \ge 1` and :math:`e = \kappa - (1-r)` elsewhere, which avoids cancellation, by Newton
     steps kept inside a bracket.
 
-    Parameters
-    ----------
     c1_squared, c_gt1_squared : squares of the linear and of the nonlinear part of the activation.
     phi, psi : d/n and d/N.
     lam : the ridge, > 0.

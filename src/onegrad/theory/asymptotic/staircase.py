@@ -186,8 +186,6 @@ def staircase_drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> ra
     (Scalars.constant_weight). `rank_one` takes the update as exactly rank one, :math:`\nu = 0`:
     the spikes are then :math:`u, u^2, \dots` as in the printed theorem, which also has w = 1.
 
-    Parameters
-    ----------
     learned : which degrees have a spike, shape (points, degrees): `learned_degrees`.
 
     Holds for alpha strictly between thresholds, Gaussian readout, isotropic Gaussian inputs,

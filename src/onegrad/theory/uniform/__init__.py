@@ -7,15 +7,8 @@ in docs/uniform.md. `uniform_spectrum` gives the eigenvalues of the features fro
 equations, and `learned_coefficients` those of the mean fitted function.
 """
 
-from onegrad.theory.uniform.learned_coefficients import LearnedCoefficients, learned_coefficients
-from onegrad.theory.uniform.moving_spectrum import uniform_spectrum
-from onegrad.theory.uniform.preparation import NodeCounts
-from onegrad.theory.uniform.routes import uniform_errors
-
-__all__ = [
-    "LearnedCoefficients",
-    "NodeCounts",
-    "learned_coefficients",
-    "uniform_errors",
-    "uniform_spectrum",
-]
+from onegrad.theory.uniform.learned_coefficients import LearnedCoefficients as LearnedCoefficients
+from onegrad.theory.uniform.learned_coefficients import learned_coefficients as learned_coefficients
+from onegrad.theory.uniform.moving_spectrum import uniform_spectrum as uniform_spectrum
+from onegrad.theory.uniform.preparation import NodeCounts as NodeCounts
+from onegrad.theory.uniform.routes import uniform_errors as uniform_errors

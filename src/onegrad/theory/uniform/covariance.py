@@ -167,26 +167,16 @@ class StepCovariance:
 @lru_cache(maxsize=128)
 def step_covariance(
     labels: LabelLaw,
-    noise: float,
-    phi: float,
-    rows: int,
-    squared: bool,
+    noise: float,  # deviation of the residual less the teacher: the labels' own, and Gaussian parts
+    phi: float,  # d / rows
+    rows: int,  # of the step; the law of the labels is cut where fewer than one of them is expected
+    squared: bool,  # nodes of S itself instead of M
+    # minus the part of the noise that is linear in one direction: c_1 of the initial output, along
+    # the readout row
     output: float = 0.0,
-    constant: float = 0.0,
+    constant: float = 0.0,  # mean of the residual beyond that of the labels
 ) -> StepCovariance:
-    """Return the nodes of M for residuals that are labels, or labels and more.
-
-    Parameters
-    ----------
-    noise : standard deviation of everything in the residual that is not the teacher: the labels'
-        own noise, and more that is Gaussian.
-    phi, rows : d / rows, and the rows of the step; the law of the labels is cut where fewer than
-        one of them is expected.
-    output : minus the part of that noise that is linear in one direction: c_1 of the initial
-        output, along the readout row.
-    squared : nodes of S itself instead of M.
-    constant : mean of the residual beyond that of the labels.
-    """
+    """Return the nodes of M for residuals that are labels, or labels and more."""
     law = residual_law(labels, noise, rows, output, constant)
     if not labels.fit.least_squares or output:
         return covariance_of_law(law, labels.indices, phi, squared)

@@ -39,15 +39,12 @@ def quadratic_part(
 ) -> QuadraticPart:
     """Return the quadratic part of labels and neurons.
 
-    Parameters
-    ----------
     hessian : mean second derivatives of the labels, (t, t, K).
     value : mean outputs of the neurons, (U, K).
     norm : squared lengths of the samples; the longer half comes first, at the same indices.
     kappa, vector : variances of the blocks, (U, R), and their vectors along the directions off v,
         (R, m), of which the teacher's are the first t.
     rho : root of the average variance over all directions, (U, 1).
-    d : number of inputs.
     """
     longer, shorter = np.split(value, 2, axis=1)
     size = norm * np.sqrt(max(1 - 3 / d, 0.0))  # of z^2 - 1 given the length, over sqrt(2)

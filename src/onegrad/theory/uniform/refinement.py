@@ -319,14 +319,11 @@ def _errors_of_one(
 
 def errors_of_refinement(
     refinement: Refinement,
-    relative: TrainTest,
-    scatter: TrainTest,
+    relative: TrainTest,  # accuracy without that of quadrature
+    scatter: TrainTest,  # spread of single networks
     warnings: Sequence[AssumptionWarning],
 ) -> Errors:
-    """Return the errors of the finest evaluation; their accuracy has the quadrature's added.
-
-    relative : accuracy without that of quadrature; scatter : spread of single networks.
-    """
+    """Return the errors of the finest evaluation; their accuracy has the quadrature's added."""
     finest, error = refinement.finest, refinement.quadrature_error
     if not refinement.resolved:
         text = f"uniform theory: computed to within {100 * error:.1g} % (see quadrature_error)"

@@ -1,6 +1,6 @@
 """Inputs with a covariance: power laws, spikes, and the rows of a user."""
 
-from onegrad.theory.uniform.input_covariance.mean_errors import covariance_errors
-from onegrad.theory.uniform.input_covariance.spectrum import InputSpectrum
-
-__all__ = ["InputSpectrum", "covariance_errors"]
+from onegrad.theory.uniform.input_covariance.mean_errors import (
+    covariance_errors as covariance_errors,
+)
+from onegrad.theory.uniform.input_covariance.spectrum import InputSpectrum as InputSpectrum

@@ -155,10 +155,7 @@ class ExplicitStep:
         return full * float(self.v @ self.row)
 
     def coefficients(self, epsilon: Floats, noise: Floats, own: Floats) -> Floats:
-        """Return the coefficients of the kernels in K_u, (KERNELS, U).
-
-        epsilon, noise : epsilon_2 and gamma^2 g^2 nu phi_0 of neurons; own : epsilon.
-        """
+        """Return the coefficients of the kernels in K_u, (KERNELS, U), of `CorrelatedNeurons`."""
         one = np.ones_like(own)
         return np.array([one, 2 * own, own**2, 2 * epsilon, own * epsilon, epsilon**2, noise])
 
@@ -166,10 +163,7 @@ class ExplicitStep:
 def take_explicit_step(
     problem: Problem, spectrum: InputSpectrum, draw: TeacherDraw, constant: float
 ) -> ExplicitStep:
-    """Return the step for one draw of the teacher.
-
-    constant : constant of the initial output.
-    """
+    """Return the step for one draw of the teacher and one constant of the initial output."""
     s, m, d, n0 = spectrum.values, spectrum.counts, problem.d, problem.rows_of_step
     full, phi = problem.residual == "full", problem.phi_step
     t2 = spectrum.moment(2)

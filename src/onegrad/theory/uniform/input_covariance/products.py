@@ -42,31 +42,21 @@ class ProductBlocks:
 
 
 def product_blocks(
-    value: Floats,
-    slope: Floats,
-    noise: Floats,
-    norm: Floats,
-    p: Floats,
-    variance: Floats,
-    counts: Floats,
-    weight: Floats,
+    value: Floats,  # E sigma, (U, K)
+    slope: Floats,  # E[z sigma], (U, K)
+    noise: Floats,  # variance of the rest, (U, K)
+    norm: Floats,  # squared lengths of the samples; the longer half first, at the same indices
+    p: Floats,  # (K,) probabilities of samples
+    variance: Floats,  # of weights over that of a neuron's input, (U, T)
+    counts: Floats,  # numbers of directions, (T,)
+    weight: Floats,  # (U,) probabilities of neurons
+    # sum of the relative variances of the squared lengths of weights and samples. Given the lengths
+    # E prod_a x_a^2 is less, by 1 + k (k - 1)/d for isotropic ones
     fluctuation: float,
     N: int,
     d: int,
 ) -> ProductBlocks:
-    r"""Return the blocks of products that count.
-
-    Parameters
-    ----------
-    value, slope, noise : :math:`E\sigma`, :math:`E[z\sigma]` and the variance of the rest, (U, K).
-    norm : squared lengths of the samples; the longer half comes first, at the same indices.
-    p, weight : probabilities of samples, (K,), and of neurons, (U,).
-    variance, counts : variances of weights over that of a neuron's input, (U, T), and numbers of
-        directions, (T,).
-    fluctuation : sum of the relative variances of the squared lengths of weights and samples. Given
-        the lengths :math:`E\prod_ax_a^2` is less, by :math:`1 + \tfrac12k(k-1)\,2/d` for isotropic
-        ones.
-    """
+    """Return the blocks of products that count."""
     readings: list[tuple[Floats, Floats]] = []
     numbers: list[Floats] = [np.zeros(0)]
     energy = np.zeros(value.shape)

@@ -132,10 +132,7 @@ def same_equations(rows: RowsOfStep, nodes: SameNodes) -> SameEquations:
 
 
 def same_errors(eq: SameEquations, start: fixed_point.FieldState | None = None) -> SameErrors:
-    """Return the errors of a discretised problem.
-
-    start : a solution with other nodes of the rows.
-    """
+    """Return the errors of a discretised problem; `start` as in `solve`."""
     solution = solve(eq, start)
     zeros = np.zeros(eq.forms.p.shape)
     parameters = [response.Parameter(1.0, 0.0, zeros), response.Parameter(0.0, 1.0, zeros)]

@@ -236,10 +236,7 @@ def _directions_of_two_steps(
 def two_step_errors(
     problems: Sequence[Problem], rtol: float, nodes: NodeCounts | None = None
 ) -> list[Errors]:
-    """Return training and test errors of problems with two steps, each from the one before.
-
-    rtol, nodes : relative error allowed to quadrature, or numbers of nodes.
-    """
+    """Return training and test errors of problems with two steps, each from the one before."""
     for problem in problems:
         _require_two_fresh_steps(problem)
     two = [p for p in problems if p.step or p.labels != "plain"]

@@ -50,10 +50,7 @@ class PreparedTwoSteps:
 
 
 def prepare_two_steps(problem: Problem, constant: float | None = None) -> PreparedTwoSteps:
-    """Prepare a problem of two steps for any number of nodes.
-
-    constant : constant of the initial output, see `output_constants`; by default their mean.
-    """
+    """Prepare a problem of two steps; the arguments of `prepare_problem`."""
     if constant is None:
         constant = float(np.mean(output_constants(problem)))
     first = problem.replace(steps=1, later_alpha="", eta=max(problem.step, MIN_STEP))

@@ -124,10 +124,7 @@ def slope_function(sigma: Function) -> Function:
 
 
 def second_step(first: Prepared, eta: float, constant: float) -> SecondStep:
-    """Return the second step, of size eta, after a problem's first.
-
-    constant : constant of the initial output, see `output_constants`.
-    """
+    """Return the second step, of size eta, after a problem's first; see `output_constants`."""
     problem, step = first.problem, first.step
     rule = first.index_rule
     index, norm, p = sample_nodes(problem.d, rule, max(INDEX_NODES, rule.count(1.0)))
