@@ -220,11 +220,9 @@ def solve_fixed_point(
     start: tuple[Numbers, Numbers] | None = None,
     tol: float = FIXED_POINT_TOLERANCE,
     limit: int = MAX_ITERATIONS_OF_NEWTON,
-    plain: int = 0,
+    plain: int = 0,  # iterations of the equations themselves between `start` and Newton's method
 ) -> Solution:
     """Solve the fixed point at ridge lam, from `start` = (pi, delta) or from scratch.
-
-    plain : iterations of the equations themselves between `start` and Newton's method.
 
     Raises NotConverged with the residual and the number of iterations.
     See tests/theory/uniform/test_fast_solver_agrees_with_the_naive_one.py.

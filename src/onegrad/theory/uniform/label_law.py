@@ -232,16 +232,13 @@ def along_linear(labels: LabelLaw) -> Function:
 
 def labels_given_index(
     labels: LabelLaw,
-    overlaps: Floats,
+    overlaps: Floats,  # of v with the indices of the labels
     index: Floats,
     norm: Floats,
     p: Floats,
-    energy: float | None = None,
+    energy: float | None = None,  # E teacher^2; by default that of standard normal indices
 ) -> LabelCoefficients:
     """Return labels given the index and the squared length of x off it, on samples of weight p.
-
-    overlaps : of v with the indices of the labels.
-    energy : mean square of the teacher; by default that of standard normal indices.
 
     The samples of the first half are the longer ones, at the same indices. What the nodes cannot
     carry, the highest degrees of a teacher, is as good as noise: the mean square is exact.

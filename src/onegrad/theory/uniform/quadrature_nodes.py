@@ -120,16 +120,14 @@ def conditional_readouts(problem: Problem, t: float, growth: float) -> tuple[Flo
 def neuron_nodes(
     problem: Problem,
     step: StepNumbers,
-    slopes: Floats,
+    slopes: Floats,  # c_1 of the two lengths, see `slopes_by_length`
     v: AlongStep,
     rule: GradedRule,
     k: int,
+    # nodes and probabilities of the readout given that weight, see `conditional_readouts`
     across: tuple[Floats, Floats] = TWO_POINT_RULE,
 ) -> NeuronNodes:
     """Return nodes of a neuron: k in its weight along v, two in each smaller fluctuation.
-
-    slopes : c_1 of the two lengths, see `slopes_by_length`.
-    across : nodes and probabilities of the readout given that weight, see `conditional_readouts`.
 
     The two-point nodes of xi, omega and chi share four combinations of signs, the third sign being
     the product of the others: every pair is independent, which is all that second order needs.
@@ -160,16 +158,14 @@ def bulk_variance(
     phi_step: float,
     g: Floats,
     measure: SpectralMeasure,
-    norm: Floats | float = 1.0,
-    own: Floats | float = 0.0,
+    norm: Floats | float = 1.0,  # squared lengths |w|^2
+    own: Floats | float = 0.0,  # steps epsilon along the neurons' own weights
 ) -> Floats:
     r"""Return d times the variance of bulk weights, (U, R), of neurons with readouts g.
 
     .. math:: \kappa_r = |w|^2[(1 + \epsilon + 2c_2\gamma g\mu_r)^2 + \gamma^2g^2\nu\phi_0 s_r]
 
     and :math:`4c_2^2\gamma^2g^2` times the excess of a matrix that is not symmetric.
-
-    norm, own : squared lengths :math:`|w|^2` and steps :math:`\epsilon` along their own weights.
     """
     gamma_g = step.gamma * g[:, None]
     norm, own = np.asarray(norm)[..., None], np.asarray(own)[..., None]
@@ -180,19 +176,14 @@ def bulk_variance(
 
 def neurons_of_one_length(
     problem: Problem,
-    t: float,
-    x: Floats,
-    p: Floats,
+    t: float,  # move along v per unit of the readout
+    x: Floats,  # nodes of the weight along v, in units of its deviation
+    p: Floats,  # their probabilities
+    # nodes and probabilities of a normal readout given that weight
     across: tuple[Floats, Floats] = TWO_POINT_RULE,
-    along_v: float = 1.0,
+    along_v: float = 1.0,  # d times the variance of the initial weight along v
 ) -> tuple[Floats, ...]:
-    """Return (g, s, omega/sqrt(d), sign, weight) of neurons of one length that move along v only.
-
-    t : move along v per unit of the readout.
-    x, p : nodes and probabilities of the weight along v, in units of its deviation.
-    across : nodes and probabilities of a normal readout given that weight.
-    along_v : d times the variance of the initial weight along v.
-    """
+    """Return (g, s, omega/sqrt(d), sign, weight) of neurons of one length moved along v only."""
     z, q = across
     k, variance = len(x), along_v / problem.d
     sign, weight = np.repeat(np.sign(z), k), np.outer(q, p).ravel()

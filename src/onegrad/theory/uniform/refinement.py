@@ -104,9 +104,10 @@ class Refinement:
 
 def fresh_row_errors(
     problems: Sequence[Problem],
-    rtol: float,
-    nodes: NodeCounts | None,
-    route: str = PLAIN_ROUTE,
+    rtol: float,  # relative error allowed to quadrature
+    nodes: NodeCounts | None,  # exactly these numbers instead
+    route: str = PLAIN_ROUTE,  # coefficients of the accuracy, see `stated_accuracy`
+    # what is neglected beside `neglected_sizes` of something prepared
     more_sizes: Callable[[Any], NeglectedSizes] = neglected_of_directions,
     prepare: Callable[..., Any] = prepare_problem,
     discretise: Discretise = equations,
@@ -114,10 +115,6 @@ def fresh_row_errors(
     """Return the errors of ridge on fresh rows, one value per problem.
 
     Each problem starts from the solution of the one before it.
-
-    rtol, nodes : relative error allowed to quadrature, or numbers of nodes.
-    route, more_sizes : coefficients of the accuracy, and what is neglected beside `neglected_sizes`
-        of something prepared; see `stated_accuracy`.
     """
     start: WarmStart | None = None
     spacings, points = SPACINGS, []
@@ -134,20 +131,17 @@ def fresh_row_errors(
 
 
 def refine(
-    mean: Any,
-    constants: Sequence[Any],
+    mean: Any,  # the problem as `prepare_constants` returns it, or prepared otherwise
+    constants: Sequence[Any],  # the same at each constant of its initial output
     rtol: float,
-    start: WarmStart | None = None,
-    spacings: tuple[float, float] = SPACINGS,
+    start: WarmStart | None = None,  # the last solution of the problem before
+    spacings: tuple[float, float] = SPACINGS,  # and its spacings
     discretise: Discretise = equations,
 ) -> Refinement:
     """Evaluate a problem with as many nodes as its rules ask for, and more until rtol is met.
 
     Quadrature converges geometrically, so the error after a change c that followed a change c' is
     about c^2/c'.
-
-    mean, constants : the problem as `prepare_constants` returns it, or prepared otherwise.
-    start, spacings : the last solution and the spacings of the problem before.
     """
     spacing = list(spacings)
 

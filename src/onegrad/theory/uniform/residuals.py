@@ -113,18 +113,15 @@ def _law_on_fitted_rows(
 def _fitted_mixture(
     labels: LabelLaw,
     p: Floats,
-    noiseless: Floats,
-    z: Floats,
+    noiseless: Floats,  # labels without Gaussian noise
+    z: Floats,  # their indices, which replaced labels do not know
     g: Floats,
+    # deviation of the Gaussian label noise, c_1 and deviation of the rest of the initial output,
+    # and mean of the residual beyond the labels'
     numbers: tuple[float, float, float, float],
     replaced: bool,
 ) -> ResidualLaw:
-    """Return the law at nodes of labels that belong to their rows, or of replaced ones.
-
-    noiseless, z : labels without Gaussian noise, and their indices; replaced ones do not know z.
-    numbers : deviation of the Gaussian label noise, c_1 and deviation of the rest of the initial
-        output, and mean of the residual beyond the labels'.
-    """
+    """Return the law at nodes of labels that belong to their rows, or of replaced ones."""
     own, output, other, mean = numbers
     fit, phi, t, J = labels.fit, labels.phi, len(z), len(p)
     # every quantity is a number at the node plus coefficients on the Gaussians

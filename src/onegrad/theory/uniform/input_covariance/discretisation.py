@@ -230,14 +230,11 @@ def _quadratic_part(
     norm: Floats,
     fluctuation: float,
     scale: Floats,
-    variance: Floats,
-    common: Floats,
+    variance: Floats,  # (U,) of a neuron's weight there
+    common: Floats,  # (U,) what a neuron's length tells of it
     rho2: Floats,
 ) -> QuadraticPart:
-    """Return the quadratic part of labels and neurons along the teacher's direction off v.
-
-    variance, common : variance of a neuron's weight there, and what its length tells of it, (U,).
-    """
+    """Return the quadratic part of labels and neurons along the teacher's direction off v."""
     signs = np.repeat(TWO_POINT_NODES, len(scale) // 2)
     size = scale * (1 + signs * fluctuation) * math.sqrt(max(1 - 1.5 * fluctuation**2, 0.0))
     change = np.subtract(*np.split(value, 2, axis=1)) / np.subtract(*np.split(norm, 2))

@@ -62,13 +62,11 @@ def covariance_errors(
     problems: Sequence[Problem],
     rtol: float,
     nodes: NodeCounts | None,
-    spectrum: InputSpectrum | None = None,
+    spectrum: InputSpectrum | None = None,  # of the inputs; by default those of the problems' laws
 ) -> list[Errors]:
     """Return the errors of inputs with a covariance, one value per problem.
 
     Each problem starts from the solution of the one before it.
-
-    spectrum : eigenvalues of the inputs' covariance; by default those of the problems' laws.
 
     Holds for one step on Gaussian inputs with a covariance, then ridge on fresh rows.
     See docs/input_covariance.md;

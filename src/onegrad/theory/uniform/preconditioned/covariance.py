@@ -51,15 +51,12 @@ def preconditioned_covariance(
     noise: float,
     phi: float,
     rows: int,
-    damping: float,
+    damping: float,  # what is added to the covariance of the rows
     squared: bool,
     output: float = 0.0,
     constant: float = 0.0,
 ) -> StepCovariance:
-    """Return the nodes of H, or of the noise (squared); the arguments of `step_covariance`.
-
-    damping : what is added to the covariance of the rows.
-    """
+    """Return the nodes of H, or of the noise (squared); the arguments of `step_covariance`."""
     law = residual_law(labels, noise, rows, output, constant)
     zero = np.zeros(len(law.r))
     pencil = RowPencil(

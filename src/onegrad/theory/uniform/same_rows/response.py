@@ -85,14 +85,11 @@ class Linearisation:
         self,
         dG: Floats,
         dlog_a: Floats,
-        parameter: Parameter | None = None,
-        shares: Shares | None = None,
+        parameter: Parameter | None = None,  # the direction s; None for the part of dz alone
+        shares: Shares
+        | None = None,  # derivatives of the shares of the special variables; likewise
     ) -> Tangent:
-        """Return the derivative of one pass: d f = (df/dz) dz + (df/ds) ds.
-
-        parameter, shares : the direction s, and derivatives of the shares of the special variables;
-            None for the part of dz alone.
-        """
+        """Return the derivative of one pass: d f = (df/dz) dz + (df/ds) ds."""
         forms, state = self.forms, self.state
         U, at = forms.types, forms.moved
         T, S, initial = slice(0, U), slice(2 * U, 3 * U), slice(U, 2 * U)
@@ -246,14 +243,11 @@ def special_shares(labels: label_fit.LabelProblem, state: FieldState, H: Floats)
 def shares_response(
     labels: label_fit.LabelProblem,
     state: FieldState,
-    full_inverse: Floats,
+    full_inverse: Floats,  # as `inverse_form` returns it
     tangent: Tangent,
     dH: Floats,
 ) -> Shares:
-    """Return the derivatives of the shares along a tangent, with that of H.
-
-    full_inverse : as `inverse_form` returns it.
-    """
+    """Return the derivatives of the shares along a tangent, with that of H."""
     places = labels.places
     counted, stop = _counted(places), places.field(places.layout.directions).start
     inverse, change = (
