@@ -1,7 +1,5 @@
 """What the explorer's page shows, read from outside."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ array's shape, a value of a model's header) and writes it as a sound file again,
 reaches the code behind the reader.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

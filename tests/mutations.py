@@ -5,8 +5,6 @@ unpacked, changed inside and packed again with correct checksums, so that the ch
 reader of the members and not only the archive's own check.
 """
 
-from __future__ import annotations
-
 import io
 import tempfile
 import zipfile

@@ -1,7 +1,5 @@
 """Python and the command line in processes of their own."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -6,8 +6,6 @@ be run here say so in their first line (```python no-run, ```console no-run); ho
 counted below, and their commands, targets, options and files are held to what there is.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import io

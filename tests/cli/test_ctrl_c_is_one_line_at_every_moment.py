@@ -1,7 +1,5 @@
 """Ctrl-C, also while the program is still loading: one line, exit code 130, no traceback."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Closed, full or narrow standard streams: a command does its work, with its own exit code."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shlex

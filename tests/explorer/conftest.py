@@ -1,7 +1,5 @@
 """A server without processes for the tests of its answers; a browser for those of the page."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """While a slider moves only single points are asked for; what is out of sight is not asked for."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from typing import Any

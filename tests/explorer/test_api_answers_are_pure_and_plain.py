@@ -1,7 +1,5 @@
 """The functions behind the page: plain values, the same for the same question."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import pickle

@@ -1,7 +1,5 @@
 """Thousands of bad requests: never a 500, never a hang, and good ones still work after them."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Every sentence of the page is read back and held against what theory gives, after every move."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

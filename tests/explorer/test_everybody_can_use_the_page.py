@@ -1,7 +1,5 @@
 """The page explains mistakes and papers' notations, fits a phone, and needs no mouse."""
 
-from __future__ import annotations
-
 import re
 
 from browsing import finished, wait

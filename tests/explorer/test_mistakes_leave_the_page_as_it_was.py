@@ -1,7 +1,5 @@
 """A bad field keeps the last good picture, and a bad link opens the defaults and says so."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from browsing import finished, wait

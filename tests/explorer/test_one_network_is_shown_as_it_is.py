@@ -1,7 +1,5 @@
 """The network beside the theory: its eigenvalues and neurons are those of a simulated one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from browsing import finished, wait

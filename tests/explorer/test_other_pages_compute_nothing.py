@@ -1,7 +1,5 @@
 """Only the page itself is answered: whatever names, origins and sites a request claims."""
 
-from __future__ import annotations
-
 import pytest
 
 from onegrad.explorer import api

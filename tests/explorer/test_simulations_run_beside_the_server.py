@@ -1,7 +1,5 @@
 """One simulation a page, in its own process: progress, results, cancel, and what it costs."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any

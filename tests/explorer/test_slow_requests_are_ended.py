@@ -1,7 +1,5 @@
 """A connection that sends nothing, or half a request, is closed; others are served meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 

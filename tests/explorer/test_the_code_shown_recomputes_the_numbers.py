@@ -1,7 +1,5 @@
 """The command and the Python lines of every view give the view's own numbers."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

@@ -1,7 +1,5 @@
 """onegrad explore --export: one file that loads nothing and moves over numbers computed before."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Every view of the page draws what theory and networks give, whatever sets the state."""
 
-from __future__ import annotations
-
 import pytest
 from browsing import finished, wait
 

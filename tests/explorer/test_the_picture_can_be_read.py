@@ -1,7 +1,5 @@
 """Labels off the curves, thresholds named, the whole bulk in view, hover on spikes, signs set."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from browsing import finished, wait

@@ -1,7 +1,5 @@
 """What the sentence of each preset says is what theory, or a network, gives there."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

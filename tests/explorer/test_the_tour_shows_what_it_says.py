@@ -1,7 +1,5 @@
 """The guided tour: each step is true of what is shown and in sight; Play moves the step."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

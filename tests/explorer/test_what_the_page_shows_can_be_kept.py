@@ -1,7 +1,5 @@
 """What the page shows can be sent, gone back to, saved and recomputed."""
 
-from __future__ import annotations
-
 import csv
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The mean fit given the teacher's index: theory against real networks, degree by degree."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Workers: an answer is computed once, and a killed process is replaced."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal
