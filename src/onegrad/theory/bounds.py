@@ -1,7 +1,5 @@
 r"""Bounds: what kernels cannot learn, and what one maximal step can (Theorem 7 of Ba et al.)."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

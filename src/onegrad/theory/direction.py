@@ -1,7 +1,5 @@
 r"""The direction that one step learns, :math:`\beta = X^\top res/n_0`."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The public functions predict and spectrum: the theory of a name, over a problem or a grid."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

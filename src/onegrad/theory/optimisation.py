@@ -6,8 +6,6 @@ over a grid in the variables' own scales and then by the simplex method of Nelde
 uniform theory.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Checks of every theory: a problem it can represent, and errors that are possible."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Predicted spectra: the law of the eigenvalues, and the spikes outside it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass

@@ -5,8 +5,6 @@ account, and how its curve is drawn. A problem with any other field off its defa
 that no field is ever ignored in silence.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Assumptions of the asymptotic theories, and the warnings of a problem that violates them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

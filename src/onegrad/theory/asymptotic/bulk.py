@@ -4,8 +4,6 @@ Its Stieltjes transform is the trace :math:`M_1` at :math:`\lambda = -z`, so den
 region of the outliers follow from the trace equations continued to negative :math:`\lambda`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

@@ -6,8 +6,6 @@ over neurons. Functions: :math:`\hat q` (the fluctuation of |x|^2), :math:`f_a =
 :math:`B = [c_2\sqrt{2/d},\ g/\sqrt N,\ b_0(g),\ b_1(g), \dots]`.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

@@ -4,8 +4,6 @@ r"""Limits of :math:`v_1^\top R_0 v_2`, of which the drops of the errors consist
 of the learned and of the teacher's index and images of the readout.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 r"""Errors of the untrained features, and after a step of constant size (Ba et al.'s Theorem 5)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ Every asymptotic error is a combination of :math:`M_1 = \mathrm{Tr}\,R_0` and
 derivatives in :math:`\lambda`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

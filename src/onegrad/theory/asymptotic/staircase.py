@@ -4,8 +4,6 @@ The spikes act as unpenalised features, so the limit depends on alpha through th
 that of the spikes which a step n^alpha adds.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -10,8 +10,6 @@ of its extensions), and for each route those that differ. `python benchmarks/cal
 fits a route to one half of simulated settings and prints how it fares on the other half.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import lru_cache

@@ -3,8 +3,6 @@
 The reasons follow from the accuracy and the spread that come with every prediction.
 """
 
-from __future__ import annotations
-
 from onegrad.exceptions import AssumptionWarning, OutOfScope
 from onegrad.problem import Problem
 from onegrad.theory.prediction import TrainTest

@@ -9,8 +9,6 @@ equivalent: a mean A, a coefficient B on its bulk weights, and independent noise
 times 1/d. Labels have coefficients :math:`Y_0, Y_1, Y_2` in the same way.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -13,8 +13,6 @@ are the squared length of the learned direction v, its overlap with the teacher'
 two Hermite terms.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -18,8 +18,6 @@ indices. A far contour would do for integrals, but not for orthogonal polynomial
 large that their inner products cancel.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

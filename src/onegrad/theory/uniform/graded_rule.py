@@ -13,8 +13,6 @@ mean label over :math:`\sqrt{1-\theta^2}/\theta`: a kink, or a steep slope, ends
 :math:`\kappa = 0` in the first and at its own place over :math:`\theta` in the second.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

@@ -17,8 +17,6 @@ What is not learned is part of the test error, :math:`\sum_k(\star_k - E[\hat f\
 \sigma_\varepsilon^2 \le L_{te}`, and coefficients that break this are not returned.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

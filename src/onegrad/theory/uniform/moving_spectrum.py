@@ -18,8 +18,6 @@ The real solution ends at the right edge, where the response matrix becomes sing
 :math:`\sqrt{x - x_+}`.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

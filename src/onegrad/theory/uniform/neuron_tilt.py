@@ -15,8 +15,6 @@ comes with the noise of Mv. Other readouts tell neurons apart by the step itself
 part along the teacher's directions matters, to first order.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ once: the step, the law of the labels, the spectral measures of the step, and th
 place nodes where functions are steep.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -12,8 +12,6 @@ Each is of order 1/d; but N neurons share them, and a direction that M singles o
 the length of x and is taken off.
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 

@@ -20,8 +20,6 @@ A sample has the index :math:`\kappa = v\cdot x` and the squared length
 :math:`1/\sqrt d`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

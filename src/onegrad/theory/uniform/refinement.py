@@ -3,8 +3,6 @@
 Problems are solved in a row: each starts at the solution of the one before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from functools import lru_cache

@@ -5,8 +5,6 @@ rows by r and S by :math:`r^2`, and the resolvents of both average functions of 
 given r enter by their first two moments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -23,8 +23,6 @@ weights of the samples:
     = \frac{\partial L_{tr}}{\partial\pi}.
 """
 
-from __future__ import annotations
-
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 

@@ -5,8 +5,6 @@ route that applies is taken, the plain theory last. A route refuses the fields o
 that no two extensions are combined that nobody has derived together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from dataclasses import field as dataclass_field

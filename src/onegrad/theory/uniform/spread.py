@@ -15,8 +15,6 @@ Signal and labels are not independent, and the step has fluctuations of its own:
 are fitted to simulated settings (benchmarks/calibrate_spread.py), to about 15 %.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

@@ -6,8 +6,6 @@ The noise of M, which is not in the mean of K, spreads the deviation along a dir
 by :math:`\epsilon_2s\sqrt{t_1}\mu_k`.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

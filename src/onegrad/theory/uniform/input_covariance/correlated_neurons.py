@@ -1,7 +1,5 @@
 """Nodes of a neuron whose weights along and off the learned directions are correlated."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

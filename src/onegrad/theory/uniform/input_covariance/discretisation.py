@@ -11,8 +11,6 @@ Directions that count are :math:`\hat\beta, \Sigma v, \Sigma M\Sigma v` and, for
 of Q in its Krylov space.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

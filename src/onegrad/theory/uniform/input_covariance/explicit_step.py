@@ -24,8 +24,6 @@ A neuron's input has the deviation :math:`\tau = (\mathrm{tr}\,\Sigma/d)^{1/2}`,
 index :math:`\sqrt q`, :math:`q = \beta^\top\Sigma\beta`: the theory's standard normal is stretched.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, field, replace

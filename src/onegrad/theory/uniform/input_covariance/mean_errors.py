@@ -1,7 +1,5 @@
 """Errors for inputs with a covariance: means over the draws of the teacher."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace

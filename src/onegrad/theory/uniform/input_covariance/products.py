@@ -12,8 +12,6 @@ ridge fits, a block with the profile :math:`\sqrt{d\prod_a\kappa_a/d}\;E\sigma^{
 with :math:`E w^\alpha \ne 0` act through the length of a sample, which is a coordinate of it.)
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from functools import lru_cache

@@ -23,8 +23,6 @@ A neuron's own initial weight is multiplied by :math:`\varsigma` where it acts o
 :math:`w_0^\top C^{-1}x_j = \varsigma\,w_0\cdot x_j` and noise.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 

@@ -18,8 +18,6 @@ and with :math:`\Gamma = (1+\phi_0GV)^{-1} = 1-\phi_0G\tilde V` a row reads a so
 :math:`Ly = f` as :math:`\Gamma_j` times what it would read without being part of L.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

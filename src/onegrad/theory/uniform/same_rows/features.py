@@ -17,8 +17,6 @@ and a feature is equivalent to
 A fresh row has r = 0: :math:`B_0 = \beta = 0`.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass

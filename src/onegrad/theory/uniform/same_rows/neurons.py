@@ -10,8 +10,6 @@ Off v a neuron's weights keep the part P along :math:`\hat w_0` and gain a part 
 since :math:`\mathrm{tr}M/d = E r` and :math:`\mathrm{tr}M^2/d = (E r)^2 + \varphi E r^2`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -16,8 +16,6 @@ full residual only. Bins of r, in each Gauss nodes of :math:`\kappa` (Lanczos on
 moments by projection on polynomials.
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property

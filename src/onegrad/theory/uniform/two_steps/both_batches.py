@@ -17,8 +17,6 @@ matrices, in trace. What the projection on one M leaves is noise. On the rows of
 :math:`X^\top r`, but has the part :math:`X^\top a/n` off the frame, with a on the second batch.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

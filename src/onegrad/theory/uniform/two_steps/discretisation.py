@@ -5,8 +5,6 @@ index, :math:`\rho^2 = \sum_r\omega_r\kappa_r + \sum_a\ell_a^2` with the leans :
 neuron, which it reads with the profile :math:`\ell_aB`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

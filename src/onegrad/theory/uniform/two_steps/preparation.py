@@ -1,7 +1,5 @@
 """Everything that two steps need of a problem before a number of nodes is chosen."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

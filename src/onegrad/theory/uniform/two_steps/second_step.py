@@ -27,8 +27,6 @@ labels' off v, and at most two more. Where it is strong, its leading direction v
 and outputs are functions of :math:`(\kappa, \kappa') = (v\cdot x, v'\cdot x)`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
