@@ -95,7 +95,7 @@ dist: $(VENV)/.installed-dist  ## wheel and sdist in dist/, each tried out in an
 	$(BIN)/python tests/try_distributions.py dist
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) $(VENV_TORCH) $(VENV_OLDEST) $(VENV_NEWEST) site out build dist docs/gallery docs/extra docs/reference/generated
+	rm -rf $(VENV) $(VENV_TORCH) $(VENV_OLDEST) $(VENV_NEWEST) .venv-dist site out build dist docs/gallery docs/extra docs/reference/generated
 
 # $(call install,EXTRAS,MORE): an editable install with these extras, and more, into the target's folder
 define install
