@@ -86,6 +86,7 @@ docs: $(VENV)/.installed-docs docs/extra/moving.html  ## the documentation as a 
 	$(BIN)/python docs/check_site.py site
 	@echo "site/index.html: open it in any browser"
 
+# the page shows the theory's warnings beside its curves; here they would only repeat themselves
 docs/extra/moving.html: | $(VENV)/.installed-docs
 	$(ONE_THREAD) PYTHONWARNINGS=ignore $(BIN)/python docs/make_explorer.py
 

@@ -53,7 +53,10 @@ def assert_same_errors(errors, at, p, lam, F, y, F_test, clean, rel):
     loo = naive.leave_one_out(F, y, lam, p.intercept)
     expected = {"train": train, "squared_loss": loss, "risk": risk, "leave_one_out": loo}
     for name, value in (expected | {"test": risk + p.noise**2}).items():
-        assert getattr(errors, name).values[(0, *at)] == pytest.approx(value, rel=rel), name
+        # differences of nearly equal numbers lose a digit more
+        loses_digits = name in ("squared_loss", "leave_one_out")
+        tolerance = max(rel, 1e-8) if loses_digits else rel
+        assert getattr(errors, name).values[(0, *at)] == pytest.approx(value, rel=tolerance), name
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -80,7 +83,7 @@ def test_errors_match(name):
             W = W + size * naive.direction(G, X, p.update)
         F, F_test = p.sigma(X_tilde @ W.T), p.sigma(X_test @ W.T)
         for j, lam in enumerate(RIDGES):
-            assert_same_errors(errors, (i, j), p, lam, F, y_tilde, F_test, clean, rel=1e-8)
+            assert_same_errors(errors, (i, j), p, lam, F, y_tilde, F_test, clean, rel=1e-9)
 
 
 def test_each_step_has_its_own_size_and_the_last_is_kept():
