@@ -20,10 +20,10 @@ from pathlib import Path
 import numpy as np
 
 import onegrad as og
-from onegrad.data import Source, source
-from onegrad.data.partitions import PARTITION_ROWS
-from onegrad.estimators.fitting.pipeline import sample_partition
-from onegrad.estimators.model.rows import MomentsPass
+from onegrad.tables import Source, source
+from onegrad.tables.fitting.pipeline import sample_partition
+from onegrad.tables.model.rows import MomentsPass
+from onegrad.tables.rows.partitions import PARTITION_ROWS
 
 SAMPLE = 20_000
 NETWORK = 1e9  # bytes per second between workers

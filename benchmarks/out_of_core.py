@@ -33,8 +33,8 @@ import numpy as np
 from fit_cost import Rates, Size
 
 import onegrad as og
-from onegrad.data import source
-from onegrad.layers.scaling import FEATURE_BLOCK_ROWS
+from onegrad.tables import source
+from onegrad.tables.first_layer.scaling import FEATURE_BLOCK_ROWS
 
 
 def write_data(path: Path, rows: int, columns: int) -> None:

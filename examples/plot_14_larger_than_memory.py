@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import onegrad as og
-from onegrad.data import source
 from onegrad.pictures import RC
+from onegrad.tables import source
 
 plt.rcParams.update(RC)
 

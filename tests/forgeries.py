@@ -183,7 +183,7 @@ def example_models() -> tuple[bytes, ...]:
     import tempfile
 
     import onegrad as og
-    from onegrad.data import source
+    from onegrad.tables import source
 
     files = [mutations.model_file()]
     with tempfile.TemporaryDirectory() as folder:

@@ -158,7 +158,7 @@ def npy_file() -> bytes:
 def model_file() -> bytes:
     """A small model of the table."""
     import onegrad as og
-    from onegrad.data import source
+    from onegrad.tables import source
 
     with tempfile.TemporaryDirectory() as folder:
         table, model = Path(folder) / "table.csv", Path(folder) / "a.model"

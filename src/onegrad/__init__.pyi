@@ -2,11 +2,6 @@
 # loads a room when one of its names is first used.
 from .comparison import Comparison as Comparison
 from .comparison import compare as compare
-from .estimators import AlternatingClassifier as AlternatingClassifier
-from .estimators import AlternatingRegressor as AlternatingRegressor
-from .estimators import OneStepClassifier as OneStepClassifier
-from .estimators import OneStepFeatures as OneStepFeatures
-from .estimators import OneStepRegressor as OneStepRegressor
 from .exceptions import AssumptionWarning as AssumptionWarning
 from .exceptions import InvalidInput as InvalidInput
 from .exceptions import NotConverged as NotConverged
@@ -18,6 +13,11 @@ from .networks import Simulation as Simulation
 from .networks import simulate as simulate
 from .networks.cost import cost as cost
 from .problem import Problem as Problem
+from .tables import AlternatingClassifier as AlternatingClassifier
+from .tables import AlternatingRegressor as AlternatingRegressor
+from .tables import OneStepClassifier as OneStepClassifier
+from .tables import OneStepFeatures as OneStepFeatures
+from .tables import OneStepRegressor as OneStepRegressor
 from .theory import Optimum as Optimum
 from .theory import Prediction as Prediction
 from .theory import Spectrum as Spectrum

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from onegrad.cli import main
-from onegrad.data import source
-from onegrad.estimators import OneStepRegressor, load
-from onegrad.estimators.assessment import BASELINE, CONSTANT, assess
+from onegrad.tables import OneStepRegressor, load, source
+from onegrad.tables.assessment import BASELINE, CONSTANT, assess
 from programs import json_of
 
 OPTIONS = ["--estimator", "one-step", "--width", "40"]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from onegrad.cli import main
-from onegrad.estimators import load
 from onegrad.parallel.cluster import cluster_client
+from onegrad.tables import load
 from programs import ONEGRAD, complaint, json_of
 
 pytestmark = pytest.mark.compat  # tables are pandas' and Arrow's
@@ -93,7 +93,7 @@ def plain(tmp_path, monkeypatch):
 def test_columns_come_back_as_they_were(plain, monkeypatch):
     import pandas as pd
 
-    monkeypatch.setattr("onegrad.data.file_partitions.ROWS_PER_BLOCK", 7)
+    monkeypatch.setattr("onegrad.tables.rows.file_partitions.ROWS_PER_BLOCK", 7)
     assert main(["fit", "d.csv", "--target", "y", "--out", "m", *SMALL]) == 0
     expected = load("m").predict(plain[["x"]])
     for data, out in (("d.csv", "p.parquet"), ("d.parquet", "p.csv"), ("d.csv", "q.csv")):

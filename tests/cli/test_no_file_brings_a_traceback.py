@@ -209,7 +209,7 @@ def test_a_failed_apply_leaves_the_old_predictions(tmp_path, capsys):
 
 
 def test_unknown_values_are_counted_once_for_all_blocks(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("onegrad.data.file_partitions.ROWS_PER_BLOCK", 10)
+    monkeypatch.setattr("onegrad.tables.rows.file_partitions.ROWS_PER_BLOCK", 10)
     (tmp_path / "a.model").write_bytes(model_file())
     rows = ["1,new,2020-03-01"] * 30 + ["1,a,2020-03-01"] * 10
     (tmp_path / "d.csv").write_text("\n".join(["size,kind,day", *rows]) + "\n")

@@ -19,7 +19,7 @@ from onegrad.exceptions import InvalidInput, warn
 from onegrad.io.files import atomic_write
 
 if TYPE_CHECKING:  # the list of commands needs no tables
-    from onegrad.data import Source
+    from onegrad.tables import Source
 
 _EXAMPLES = (
     "onegrad apply price.model new.parquet --out predicted.parquet",
@@ -52,9 +52,8 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Write the predictions of a model."""
-    from onegrad.data import source
-    from onegrad.estimators import load
-    from onegrad.estimators.sklearn_api.input_data import (
+    from onegrad.tables import load, source
+    from onegrad.tables.sklearn_api.input_data import (
         UnknownValues,
         UnknownValueWarning,
         with_learned_types,
@@ -111,8 +110,8 @@ def _check_columns(model: Any, args: argparse.Namespace) -> None:
 
 def _inputs(model: Any, data: Any, unknown: Any) -> Iterator[Any]:
     """Yield the inputs of each block as a source, counting values that the model does not know."""
-    from onegrad.data import source
-    from onegrad.data.table import is_table
+    from onegrad.tables import source
+    from onegrad.tables.rows.table import is_table
 
     empty = True
     for block in data.blocks():
@@ -148,7 +147,7 @@ def _beside_columns(
     """Yield the blocks of predictions after columns of the data, as they are in the files."""
     import pyarrow as pa
 
-    from onegrad.data.file_partitions import FilePartition
+    from onegrad.tables.rows.file_partitions import FilePartition
 
     files = [part for part in data.partitions if isinstance(part, FilePartition)]
     if len(files) < len(data.partitions):

@@ -34,7 +34,7 @@ class FamilyNames:
     """Names of the families of estimators; scikit-learn is imported only when they are needed."""
 
     def __iter__(self) -> Iterator[str]:
-        from onegrad.estimators import FAMILIES
+        from onegrad.tables import FAMILIES
 
         return iter(FAMILIES)
 
@@ -88,7 +88,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train on the data and save the model."""
-    from onegrad.data import source
+    from onegrad.tables import source
 
     _check_arguments(args)
     columns = None if args.columns is None else args.columns.split(",")
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
             estimator.fit(data, client=client, progress=progress)
             estimator.save(args.out)
             if card is not None:
-                from onegrad.estimators.assessment import assess  # loads trees
+                from onegrad.tables.assessment import assess  # loads trees
 
                 progress.relabel("card")
                 assessment = assess(estimator, data, client=client, progress=progress)
@@ -148,7 +148,7 @@ def _check_arguments(args: argparse.Namespace) -> None:
 @contextmanager
 def _complaints_by_option(args: argparse.Namespace) -> Iterator[None]:
     """Say how many rows have no target, and which option asked for a column that is not there."""
-    from onegrad.data.partitions import MissingTargets
+    from onegrad.tables.rows.partitions import MissingTargets
 
     try:
         yield
@@ -164,8 +164,8 @@ def _complaints_by_option(args: argparse.Namespace) -> Iterator[None]:
 
 
 def _count_missing_targets(args: argparse.Namespace) -> int:
-    from onegrad.data import source
-    from onegrad.data.partitions import missing_targets
+    from onegrad.tables import source
+    from onegrad.tables.rows.partitions import missing_targets
 
     blocks = source(args.data, columns=[args.target]).blocks()
     return sum(int(missing_targets(b.X[args.target], args.target).sum()) for b in blocks)
@@ -189,8 +189,8 @@ def _is_classification(args: argparse.Namespace, data: Any) -> bool:
 
 def _targets(args: argparse.Namespace, X: Any) -> Iterator[Any]:
     """Yield the target block by block, reading only one of the file's other columns."""
-    from onegrad.data import source
-    from onegrad.data.table import is_table
+    from onegrad.tables import source
+    from onegrad.tables.rows.table import is_table
 
     columns = X.column_names[:1] if is_table(X) else None
     drop = args.drop_missing
@@ -209,7 +209,7 @@ def _binary(targets: Iterable[Any], both: bool = False) -> bool:
 
 
 def _estimator(args: argparse.Namespace, classes: bool) -> Any:
-    from onegrad.estimators import FAMILIES
+    from onegrad.tables import FAMILIES
 
     family = FAMILIES[args.estimator]
     kind = family.classifier if classes else family.regressor
@@ -226,7 +226,7 @@ def _estimator(args: argparse.Namespace, classes: bool) -> Any:
 
 def _check_class_names(target: str, y: Any) -> None:
     """Raise InvalidInput for dates, and for many numbers among a few words: a damaged column."""
-    from onegrad.data.likely_mistakes import is_number
+    from onegrad.tables.rows.likely_mistakes import is_number
 
     values = list(dict.fromkeys(map(str, y)))
     words = [value for value in values if not is_number(value)]

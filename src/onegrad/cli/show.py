@@ -19,7 +19,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print what a model is."""
-    from onegrad.estimators import load
+    from onegrad.tables import load
 
     model, size = load(args.model_file), Path(args.model_file).stat().st_size
     classes = ", ".join(map(str, getattr(model, "classes_", [])))

@@ -20,10 +20,10 @@ from onegrad.arrays import Array, Floats, Ops, get_ops, is_torch, namespace, to_
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import CellValues, option_of, per_seed
 from onegrad.functions.function import Function
-from onegrad.layers.adam import BETA2, EPSILON, AdamSteps
 from onegrad.networks.fits import normal_equations
 from onegrad.problem import Problem
 from onegrad.studies.measures.data_sets import read_images
+from onegrad.tables.first_layer.adam import BETA2, EPSILON, AdamSteps
 
 METHODS = ("untrained", "one-step", "five-steps", "trained")
 STEPS = {"untrained": 0, "one-step": 1, "five-steps": 5}
@@ -241,7 +241,7 @@ def rounds(cell: Cell, _device: str, seed: int) -> CellValues:
     that of one look at the moments of the same rows; risk : test error without noise over the
     labels' variance.
     """
-    from onegrad.estimators import AlternatingRegressor  # scikit-learn, which no other cell needs
+    from onegrad.tables import AlternatingRegressor  # scikit-learn, which no other cell needs
 
     p, n_test = cell.problem, option_of(cell, "n_test", 20_000)
     width, max_rounds = option_of(cell, "width", 400), option_of(cell, "rounds", 1)

@@ -1,1 +1,0 @@
-"""Learners of the first layer, one module per family."""

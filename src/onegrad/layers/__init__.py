@@ -1,1 +1,0 @@
-"""The map from a row to its features: scaling, one layer of neurons, and its gradients."""

@@ -1,0 +1,281 @@
+r"""Settings of the alternating family, and the size and cost of a fit that follow.
+
+A round of a search for N neurons on n rows of d inputs costs about
+
+.. math:: n N^2 + 2 N^3 + 11\,n d N
+
+operations: the Gram matrix, the factors of a few ridges with the worth of each neuron, and the
+features of the layer and of its entrants. Rounds end early, so that the expected cost counts a
+typical share of them.
+"""
+
+import time
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import ClassVar
+
+from onegrad.exceptions import check_choice
+from onegrad.networks.cost import Cost, product_rate
+from onegrad.parallel.cores import blas_threads
+from onegrad.tables.fitting.settings import ScaleSample, check_layer, check_parameter
+from onegrad.tables.fitting.training_set import ScaledSample
+from onegrad.tables.parts.boosting import MAX_TREE_CELLS, MAX_TREE_COLUMNS, Boosting
+from onegrad.tables.parts.coded_training import CodedTraining
+from onegrad.tables.parts.corrections import CorrectionPlan
+from onegrad.tables.parts.fixed_parts import MAX_CODES, MAX_RAMPS
+
+# measured: on inner splits of real tables, as docs/real_data.md tells; numbers are ratios of errors
+SAMPLE_ROWS = {"fast": 10_000, "default": 50_000, "best": 100_000}  # by budget
+SEARCH_ROWS = {"fast": 10_000, "default": 20_000, "best": 20_000}  # of them, rows of the rounds
+CODED_TRAINING = CodedTraining(2)  # networks on codes of single inputs, of a member
+# where rows are few: half the neurons and half the epochs had the same loss, three networks 0.98
+SMALL_CODED_TRAINING = CodedTraining(2, (256, 128), 25)
+# of their rates: targets without noise take many epochs. On jungle chess with 30,000 rows the
+# held-out loss falls from 0.118 to 0.031 in a second schedule
+MANY_ROWS_SCHEDULES = 3
+BOOSTING = {"fast": Boosting(150, 0.2), "default": Boosting(300), "best": Boosting(600, 0.05, 80)}
+MORE_BOOSTING = Boosting(800, depth=8)  # where rows are many and classes are not
+# members of a committee, by budget; of the default, fewer for classes and where rows are many.
+# With 3,000 rows two have 0.970 (numbers) and 0.962 (classes) of the error of one, three 0.956 and
+# 0.956, five 0.942 and 0.950; with 12,000 a second network on codes does as much for less time
+MEMBERS = {"fast": 1, "default": 3, "classes": 2, "many rows": 1, "best": 5}
+# Adam's first steps of joint training that are tried, by whether targets are classes
+TRAINING_RATES = {False: (0.001,), True: (0.001, 0.004)}
+INPUT_SCALES = ("standard", "robust", "both")
+
+SEARCH_WIDTH = 600  # neurons of one search; three searches cost less than one of 1,800
+FAST_SEARCH_WIDTH = 400  # with the fast budget
+MAX_SINGLE_SEARCH = 1000  # neurons up to which a width that was asked for is one search
+MAX_NEURONS_PER_ROW = 6  # keeps fits of few rows small; not tuned
+FEW_ROWS = 600  # rows up to which one more member of classes costs next to nothing
+MANY_ROWS = 8_000  # rows from which further searches pay
+MANY_CLASSES = 10  # classes from which they do
+
+# typical numbers: with them an estimate is right within a factor of two on a quiet machine
+TYPICAL_ROUNDS = 0.75  # share of the rounds of a search that is made
+TYPICAL_FURTHER_ROUNDS = 0.15  # of those at full width
+TYPICAL_EPOCHS = 18  # of joint training, at each rate
+TYPICAL_CODED_EPOCHS = 0.6  # share of the epochs of networks on codes
+TYPICAL_TREES = 0.7  # share of the trees that count
+OPERATIONS_PER_CELL = 60  # of a product, in the time that a tree takes for a row and an input
+EFFICIENCY = 0.5  # of the operations counted here, relative to a matrix product's
+SQUARE_MATRICES = 5  # of the size of a Gram matrix that are held at once
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """The size of a committee of networks, and of the searches for their neurons."""
+
+    width: int  # neurons of a network
+    searches: int  # for them
+    members: int  # networks
+    rounds: int  # of new neurons in a search, at most
+    further: int  # with the neurons of all searches, at most, where targets have no noise
+    steps: int  # gradient steps after the rounds of a search, at most
+
+    @property
+    def max_candidates(self) -> int:
+        per_search = 1 + self.rounds + 2 * self.steps
+        pooled = 1 + self.further if self.searches > 1 else 0
+        return self.members * (self.searches * per_search + pooled)
+
+
+@dataclass(frozen=True)
+class AlternatingSettings:
+    """The parameters of the alternating estimators that say how rounds are made.
+
+    None is left to the rows and the budget; `classes` says whether targets are labels. Corrections
+    are "auto" and the inputs of classes on "both" scales unless somebody asked for others, or for
+    a width: then "none" and "standard".
+    """
+
+    width: int | None
+    members: int | None
+    rounds: int | None
+    budget: str
+    ridge: float | str
+    clip: float
+    inputs: str | None
+    corrections: str | None
+    classes: bool
+    patience: int | None = None
+
+    intercept: ClassVar[bool] = True
+    chooses: ClassVar[bool] = True
+    fresh_step_share: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        check_layer(1 if self.width is None else self.width, self.clip, self.ridge)
+        for name, least in {"members": 1, "rounds": 0, "patience": 1}.items():
+            if (value := getattr(self, name)) is not None:
+                check_parameter(name, value, least, integer=True)
+        check_choice("budget", self.budget, SAMPLE_ROWS)
+        if self.inputs is not None:
+            check_choice("inputs", self.inputs, INPUT_SCALES)
+        if self.corrections is not None:
+            check_choice("corrections", self.corrections, ("auto", "none"))
+
+    @property
+    def corrects(self) -> bool:
+        return (self.corrections or ("auto" if self.width is None else "none")) == "auto"
+
+    @property
+    def in_single(self) -> bool:
+        """True if candidates are compared in single precision: not those of a given width."""
+        return self.width is None
+
+    def choose_inputs(self, scale_sample: ScaleSample) -> ScaledSample:
+        """Return the sample on the scale that is asked for.
+
+        By default, classes have both if there are several searches, which take turns.
+        """
+        sample = scale_sample(self.inputs or "standard")
+        unset = self.inputs is None and self.width is None
+        if unset and self.classes and self.capacity_for(sample).searches > 1:
+            return scale_sample("both")
+        return sample
+
+    def capacity(self, rows: int, outputs: int) -> Capacity:
+        """Return the capacity for a sample of so many rows, and so many outputs."""
+        classes = outputs if self.classes else 0
+        fast = self.budget == "fast"
+        search_width = FAST_SEARCH_WIDTH if fast else SEARCH_WIDTH
+        if self.width is None:
+            most = self.searches_for(rows, classes) * search_width
+            width = min(max(MAX_NEURONS_PER_ROW * rows, 1), most)
+            searches = -(-width // search_width)
+        else:
+            width = self.width
+            searches = 1 if width <= MAX_SINGLE_SEARCH else -(-width // search_width)
+        rounds = self.rounds
+        if rounds is None:
+            rounds = 32 if searches == 1 else 8 if classes else 24
+        further = (1 if fast or rows >= MANY_ROWS else 2) * rounds
+        # gradient steps on the logistic loss gain nothing for pooled neurons, and cost as rounds do
+        steps = 4 if classes and searches == 1 else 0
+        return Capacity(width, searches, self.members_for(rows), rounds, further, steps)
+
+    def searches_for(self, rows: int, classes: int) -> int:
+        """Return the number of searches that pay where rows are not few."""
+        many = rows >= MANY_ROWS
+        if self.budget == "fast":
+            return 2
+        # two searches for classes have the log-loss of three (0.998) in two thirds of the time
+        if classes >= MANY_CLASSES:
+            return 6 if many else 3
+        return 4 if many else 2 if classes else 3
+
+    def members_for(self, rows: int) -> int:
+        """Return the number of members for a sample of so many rows."""
+        if self.members is not None:
+            return self.members
+        if self.width is not None:
+            return 1
+        if self.budget != "default":
+            return MEMBERS[self.budget]
+        if rows >= MANY_ROWS:
+            return MEMBERS["many rows"]
+        return MEMBERS["classes" if self.classes and rows > FEW_ROWS else "default"]
+
+    def capacity_for(self, sample: ScaledSample) -> Capacity:
+        """Return the capacity for a sample."""
+        return self.capacity(len(sample), sample.targets.outputs)
+
+    def committee_size(self, sample: ScaledSample) -> int:
+        return self.capacity_for(sample).members
+
+    def correction_plan(self, sample_rows: int, outputs: int) -> CorrectionPlan | None:
+        if not self.corrects:
+            return None
+        trees = self.boosting(sample_rows, outputs)
+        return CorrectionPlan(self.coded_training(sample_rows), trees)
+
+    def coded_training(self, sample_rows: int) -> CodedTraining:
+        """Return how networks on codes are trained: for numbers, only where rows are many."""
+        small = sample_rows < MANY_ROWS and self.budget == "default"
+        if self.budget == "fast" or (small and not self.classes):
+            return CodedTraining()
+        plan = SMALL_CODED_TRAINING if small else CODED_TRAINING
+        schedules = MANY_ROWS_SCHEDULES if sample_rows >= MANY_ROWS else 1
+        return replace(plan, schedules=schedules, patience=self.patience or plan.patience)
+
+    def boosting(self, sample_rows: int, outputs: int) -> Boosting:
+        """Return how trees are grown: larger ones where rows are many, and classes are not."""
+        large = sample_rows >= MANY_ROWS and outputs < MANY_CLASSES and self.budget != "fast"
+        return MORE_BOOSTING if large else BOOSTING[self.budget]
+
+    def training_rates(self, sample_rows: int) -> tuple[float, ...]:
+        """Return Adam's first steps of joint training that are tried."""
+        # beside networks on codes of few rows of classes, eleven sets did as well without it
+        few = self.classes and sample_rows < MANY_ROWS
+        return () if few or self.budget == "fast" else TRAINING_RATES[self.classes]
+
+    def max_candidates(self, sample: ScaledSample) -> int:
+        return self.capacity_for(sample).max_candidates
+
+
+def round_flops(n: float, d: float, N: float) -> float:
+    """Operations of one round."""
+    return n * N**2 + 2 * N**3 + 11 * n * d * N
+
+
+def alternating_cost(
+    settings: AlternatingSettings,
+    rows: int,
+    sampled: int,
+    inputs: int,
+    outputs: int,
+    hold_out: float,
+) -> Cost:
+    """Estimate what a fit costs on this machine; `inputs` are those after encoding.
+
+    Bytes are features of all rows, written and read once each. Seconds of a processor follow from
+    the rate of products that is measured here.
+    """
+    capacity = settings.capacity(sampled, outputs)
+    both = settings.inputs == "both"
+    if settings.inputs is None and settings.width is None:
+        both = settings.classes and capacity.searches > 1
+    copies = 1 + both
+    d, N = copies * inputs, capacity.width
+    width = N + d
+    learned = (1 - hold_out) * sampled
+    searched = min(learned, (1 - hold_out) * SEARCH_ROWS[settings.budget])
+    each = N / capacity.searches
+    flops = (
+        capacity.searches
+        * (1 + TYPICAL_ROUNDS * capacity.rounds)
+        * round_flops(searched, inputs, each)
+    )
+    if capacity.searches > 1:
+        further = 1 + TYPICAL_FURTHER_ROUNDS * capacity.rounds
+        flops += further * round_flops(searched, d, N)
+    if settings.corrects:
+        epochs = TYPICAL_EPOCHS * len(settings.training_rates(sampled))
+        flops += epochs * learned * N * (6 * (d + outputs) + 20)  # 20: what is not a product
+        flops += round_flops(searched, d, N)
+        flops += 2 * hold_out * sampled * sampled * min(d, 64)
+        plan = settings.coded_training(sampled)
+        sizes = [inputs + min(MAX_RAMPS * inputs, MAX_CODES), *plan.hidden, outputs]
+        weights = sum(a * b for a, b in pairwise(sizes))
+        passes = TYPICAL_CODED_EPOCHS * plan.epochs * plan.networks
+        flops += passes * learned * 6 * weights
+        boosting = settings.boosting(sampled, outputs)
+        cells = min(learned * min(inputs, MAX_TREE_COLUMNS), MAX_TREE_CELLS) * boosting.depth
+        per_tree = OPERATIONS_PER_CELL * (cells + learned * outputs)
+        # grown twice, without the held-out rows and with them
+        flops += 2 * TYPICAL_TREES * boosting.trees * per_tree
+    flops += searched * width**2  # spectrum of the untrained layer
+    flops += rows * (width**2 + 2 * d * N) + width**3  # second pass and readout
+    flops *= capacity.members
+    held_out_features = hold_out * min(sampled, SEARCH_ROWS[settings.budget]) * width
+    memory = 8 * (
+        capacity.members * width**2
+        + SQUARE_MATRICES * width**2
+        + held_out_features
+        + sampled * (3 * d + 2 * outputs)
+    )
+    with blas_threads(1):
+        rate = product_rate(clock=time.process_time)
+    seconds = flops / (EFFICIENCY * rate)
+    return Cost(flops, 16.0 * rows * width * capacity.members, int(memory), seconds)

@@ -1,0 +1,222 @@
+r"""The map from a row to its features: scaled inputs, one layer of neurons, a linear skip.
+
+.. math:: z = (x - m)/s, \qquad f(x) = \big(z,\ \sigma(W\,\mathrm{clip}_c(z) + b)\big)
+
+The neurons see inputs clipped at c (a few standard deviations). The skip sees inputs clipped only
+beyond the range of the rows, so that a linear trend in a heavy-tailed input is not lost.
+
+A layer is fixed before the pass over the data: it is a pure function of a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+
+import numpy as np
+
+from onegrad.arrays import Array, Ops, namespace
+from onegrad.functions import Function
+from onegrad.parallel.threads import thread_map
+from onegrad.ridge import FEATURE_BITS, Moments, grid_step, sum_moments
+from onegrad.tables.first_layer.scaling import (
+    DEVICE_BLOCK_ROWS,
+    FEATURE_BLOCK_ROWS,
+    ScaledRows,
+    Scaling,
+    clip,
+    row_slices,
+)
+
+CACHE_ROWS = 64  # rows of elementwise work that stay in cache: half a megabyte at width 1000
+# Rows whose sums in single precision one thread makes. Rounded sums depend on how rows are cut:
+# they are cut in the same way on any number of threads.
+SINGLE_ROWS = 4096
+# Of a neuron's deviation before sigma: about what a ReLU has after it if one row of 100 activates
+# it. The grid of its features is part of what a model is: another value gives other last digits.
+MIN_RELATIVE_FEATURE = 1 / 16
+RELATIVE_ROUNDING = 2.0**-30  # of the largest value: what is smaller is rounding
+
+
+@dataclass(frozen=True)
+class Layer:
+    """x -> (z, sigma(W clip(z) + b)), without z where there is no skip.
+
+    Parameters
+    ----------
+    scaling : x -> z.
+    W, b : (N, d) and (N,).
+    activation : sigma and its derivative.
+    skip : whether z itself is among the features.
+    bound : c, where the inputs of the neurons are clipped.
+    step : (width,) grid of each feature (see onegrad.ridge.moments); None before it is known.
+    """
+
+    scaling: Scaling
+    W: Array
+    b: Array
+    activation: Function
+    skip: bool
+    bound: float = np.inf
+    step: Array | None = None
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return int(self.W.shape[0] + (self.W.shape[1] if self.skip else 0))
+
+    def on(self, ops: Ops) -> Layer:
+        """Return the layer on the device of these operations."""
+        return self if ops.device == "cpu" else DeviceLayer.of(self, ops)
+
+    def __call__(self, x: Array) -> Array:
+        """(n, width) features of the rows x."""
+        return self.features(self.scaling(x))
+
+    def features(self, z: Array) -> Array:
+        """(n, width) features of rows that are scaled already."""
+        F = np.empty((len(z), self.width))
+        skip = self.width - len(self.W)
+        F[:, :skip] = z[:, :skip]
+        h = F[:, skip:]
+        np.matmul(clip(z, self.bound), self.W.T, out=h)
+        h += self.b
+        self.activation(h, out=h)
+        return F
+
+    def preactivations(self, z: Array) -> Array:
+        """(n, N) values W clip(z) + b."""
+        h = clip(z, self.bound) @ self.W.T
+        h += self.b
+        return h
+
+    def with_grid(self, z: Array) -> Layer:
+        """Return the layer with the grid of its features, from some rows that are scaled already.
+
+        A neuron that hardly one of these rows activates may be active elsewhere. In units of what
+        it showed here its sums would leave the whole numbers: it counts as MIN_RELATIVE_FEATURE of
+        its deviation at least.
+        """
+        skip = np.zeros(self.width - len(self.W))
+        least = np.concatenate([skip, MIN_RELATIVE_FEATURE * self.preactivations(z).std(0)])
+        size = np.concatenate([skip + 1, np.abs(self.W).sum(1) + np.abs(self.b)])
+        step = grid_step(self.features(z), FEATURE_BITS, least, RELATIVE_ROUNDING * size)
+        return replace(self, step=step)
+
+    def on_grid(self, F: Array) -> Array:
+        """Return features rounded to their grid, as moments sum them."""
+        assert self.step is not None
+        return np.rint(F / self.step) * self.step
+
+    def moments(self, x: Array, y: Array, w: Array | None = None) -> Moments:
+        """Sum the moments of the rows x, a bounded number of rows at a time."""
+        return self._moments(lambda rows: self.scaling(x[rows]), y, w)
+
+    def scaled_moments(self, rows: ScaledRows, threads: int = 1) -> Moments:
+        """Sum the moments of rows that are scaled already: exactly, on any number of threads."""
+        weighted = not (rows.w == 1).all()
+
+        def moments(share: slice) -> Moments:
+            z, t, w = rows.z[share], rows.t[share], rows.w[share] if weighted else None
+            return self._moments(lambda block: z[block], t, w)
+
+        shares = row_slices(len(rows), -(-max(len(rows), 1) // threads))
+        return reduce(add, thread_map(moments, shares, threads))
+
+    def _moments(self, z: Callable[[slice], Array], y: Array, w: Array | None) -> Moments:
+        blocks = ((A, None if w is None else w[rows]) for rows, A in self._blocks(z, y))
+        return sum_moments(blocks, self.width).in_units(self.step)
+
+    def _blocks(self, z: Callable[[slice], Array], y: Array) -> Iterator[tuple[slice, Array]]:
+        """Yield rows with their (f, y, 1), f in whole numbers of grid units, a block at a time.
+
+        Each block overwrites the one before: that memory is in cache already.
+        """
+        assert self.step is not None
+        N, n = self.width, len(y)
+        skip = N - len(self.W)
+        per_step = 1.0 / self.step
+        W = np.concatenate([self.W, self.b[:, None]], 1)
+        if self.activation.homogeneous:  # the weights can carry the units: one pass less
+            W *= per_step[skip:, None]
+            per_step = per_step[:skip]
+        A = np.ones((min(n, FEATURE_BLOCK_ROWS), N + y.shape[1] + 1))
+        x = np.ones((len(A), W.shape[1]))
+        for rows in row_slices(n):
+            count = rows.stop - rows.start
+            block, scaled = A[:count], z(rows)
+            F, h = block[:, :N], block[:, skip:N]
+            x[:count, :-1] = clip(scaled, self.bound)
+            np.matmul(x[:count], W.T, out=h)
+            F[:, :skip] = scaled[:, :skip]
+            block[:, N:-1] = y[rows]
+            for cached in row_slices(count, CACHE_ROWS):
+                self.activation(h[cached], out=h[cached])
+                F[cached, : len(per_step)] *= per_step
+                np.rint(F[cached], out=F[cached])
+            yield rows, block
+
+
+class SingleLayer(Layer):
+    """A layer in single precision, without a grid: half the time, to compare candidates."""
+
+    @classmethod
+    def of(cls, layer: Layer) -> SingleLayer:
+        """Return a layer in single precision."""
+        W, b = (np.asarray(x, np.float32) for x in (layer.W, layer.b))
+        return cls(layer.scaling, W, b, layer.activation, layer.skip, layer.bound)
+
+    def features(self, z: Array) -> Array:
+        h = self.activation(self.preactivations(z))
+        return np.concatenate([z, h], 1) if self.skip else h
+
+    def scaled_moments(self, rows: ScaledRows, threads: int = 1) -> Moments:
+        weighted = not (rows.w == 1).all()
+
+        def moments(share: slice) -> Moments:
+            part = rows[share]
+            return sum_moments(self._single_blocks(part, weighted), self.width)
+
+        shares = row_slices(len(rows), SINGLE_ROWS)
+        return reduce(add, thread_map(moments, shares, threads))
+
+    def _single_blocks(
+        self, rows: ScaledRows, weighted: bool
+    ) -> Iterator[tuple[Array, Array | None]]:
+        """Yield (f, t, 1) and weights, a block of rows at a time."""
+        N, skip = self.width, self.width - len(self.W)
+        A = np.ones((min(len(rows), FEATURE_BLOCK_ROWS), N + rows.t.shape[1] + 1), np.float32)
+        for block in rows.blocks():
+            part = A[: len(block)]
+            h = part[:, skip:N]
+            np.matmul(clip(block.z, self.bound), self.W.T, out=h)
+            for cached in row_slices(len(block), CACHE_ROWS):
+                h[cached] += self.b
+                self.activation(h[cached], out=h[cached])
+            part[:, :skip] = block.z[:, :skip]
+            part[:, N:-1] = block.t
+            yield part, block.w if weighted else None
+
+
+class DeviceLayer(Layer):
+    """A layer on another device: whole expressions instead of loops over cached memory."""
+
+    @classmethod
+    def of(cls, layer: Layer, ops: Ops) -> DeviceLayer:
+        """Copy a layer to the device of these operations."""
+        host = layer.scaling
+        scaling = Scaling.of_arrays(map(ops.asarray, host.arrays), host.copies)
+        W, b, step = map(ops.asarray, (layer.W, layer.b, layer.step))
+        return cls(scaling, W, b, layer.activation, layer.skip, layer.bound, step)
+
+    def features(self, z: Array) -> Array:
+        h = self.activation(self.preactivations(z))
+        return namespace(z).concatenate([z, h], 1) if self.skip else h
+
+    def _blocks(self, z: Callable[[slice], Array], y: Array) -> Iterator[tuple[slice, Array]]:
+        xp = namespace(y)
+        for rows in row_slices(len(y), DEVICE_BLOCK_ROWS):
+            f = xp.round(self.features(z(rows)) / self.step)
+            yield rows, xp.concatenate([f, y[rows], xp.ones_like(y[rows][:, :1])], 1)

@@ -1,0 +1,363 @@
+"""A fit is one call: fit(data, task, settings, learn, ...) -> Fitted.
+
+1. A pass over the data draws a sample of rows.
+2. The sample becomes numbers: encoded, scaled, coded, some of it held out.
+3. The learner of a family proposes first layers, and held-out rows choose one; so does every
+   further member of a committee, with random numbers and held-out rows of its own.
+4. A second pass sums the moments of all rows under that layer, from which the readout follows.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from onegrad.arrays import Floats, get_ops, keep_freed_memory
+from onegrad.arrays.memory import free_bytes
+from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
+from onegrad.io.progress import Progress, as_progress
+from onegrad.parallel.cores import blas_threads, thread_count
+from onegrad.ridge import Moments
+from onegrad.tables.first_layer.gradient import gradient_outer_product
+from onegrad.tables.first_layer.layer import Layer, SingleLayer
+from onegrad.tables.first_layer.scaling import ScaledRows
+from onegrad.tables.fitting.candidates import Candidate, Candidates
+from onegrad.tables.fitting.fit_progress import FitProgress, interruptible
+from onegrad.tables.fitting.settings import Learn, Settings
+from onegrad.tables.fitting.task import LearningTask
+from onegrad.tables.fitting.training_set import ScaledSample, TrainingSet, scale_sample
+from onegrad.tables.model.calibration import CalibrationRows
+from onegrad.tables.model.fitted import (
+    FewRows,
+    FitStatistics,
+    Fitted,
+    Member,
+    largest_first,
+    mean,
+)
+from onegrad.tables.model.permutation_importance import (
+    inputs_by_column,
+    permutation_importances,
+)
+from onegrad.tables.model.rows import MomentsPass, block_targets, sum_over_blocks
+from onegrad.tables.model.targets import NO_LINK
+from onegrad.tables.parts.corrections import (
+    Correction,
+    Seed,
+    choose_correction,
+    summary_of,
+    with_common_slope,
+)
+from onegrad.tables.rows.partitions import Partition, RowBlock, S, sum_over_partitions
+from onegrad.tables.rows.sample import Sample, sample_block
+from onegrad.tables.rows.sources import Source
+
+MAX_FULL_SPECTRUM = 1500  # features up to which all eigenvalues are computed
+MATRICES_OF_INPUTS = 8  # inputs by inputs, that a fit holds at a time: sums, factors, metric
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Who makes the passes over the data: a Dask client or processes, on a device."""
+
+    client: Any = None
+    jobs: int = 1
+    progress: Progress | Callable[[int, int], None] | None = None
+    device: str = "cpu"
+
+    def sum(self, function: Callable[[Partition], S | None], data: Source) -> S:
+        """Return the sum of a function over the partitions; a stream is read by this process."""
+        jobs = 1 if data.single_pass else self.jobs
+        return sum_over_partitions(
+            function, data.partitions, client=self.client, jobs=jobs, progress=self.progress
+        )
+
+
+def fit(
+    data: Source,
+    task: LearningTask,
+    settings: Settings,
+    learn: Learn,
+    execution: Execution,
+    *,
+    sample_rows: int,
+    hold_out: float,
+    seed: int,
+) -> Fitted:
+    """Fit the networks of a family on all rows of the data.
+
+    First layers are learned on `sample_rows` of them, of which a share `hold_out` is held out.
+    """
+    first_pass, second_pass = data.for_two_passes(sample_rows)
+    progress = as_progress(execution.progress)
+    progress.relabel("first pass")
+    draw = partial(sample_partition, size=sample_rows, seed=seed, labels=task.labels)
+    sample = execution.sum(draw, first_pass)
+    if not len(sample.y):
+        raise InvalidInput("weights", problem="all are zero; there are no rows to learn from")
+    check_memory(sample.X.shape[1])
+    keep_freed_memory()  # candidates take and free the same memory again and again
+    threads, ops = thread_count(), get_ops(execution.device)
+    ops.policy(threads)  # a device is ready before threads share it
+    # kinks lie on rows: the last bit of a product decides on which side a row is, so one thread
+    with blas_threads(1):
+        scaled = settings.choose_inputs(partial(scale_sample, sample, task))
+        check_memory(scaled.inputs)  # categories are inputs, too
+        hold_out_rows = partial(
+            scaled.training_set,
+            hold_out=hold_out if settings.chooses else 0.0,
+            step_share=settings.fresh_step_share,
+            threads=threads,
+            ops=ops,
+            progress=FitProgress(progress, settings.max_candidates(scaled)),
+        )
+        size = settings.committee_size(scaled)
+        learned = learn_committee(hold_out_rows, size, settings, learn, seed)
+    targets, encoding = scaled.targets, scaled.encoding
+    skip_below = learned[0].step_rows_end
+    if encoding is not None:
+        second_pass = second_pass.with_types(encoding.column_types, only=True)
+    progress.relabel("second pass")
+    layers = tuple(each.best.layer for each in learned)
+    moments_pass = MomentsPass(layers, targets, encoding, execution.device, seed, skip_below)
+    moments = execution.sum(moments_pass, second_pass)
+    pairs = zip(learned, moments.members, strict=True)
+    members = tuple(each.member(sums, settings.intercept) for each, sums in pairs)
+    if not data.single_pass and not skip_below:
+        members = with_few_rows(members, scaled, sample)
+    statistics = describe_fit(members, learned, scaled)
+    pairs_of_all = zip(members, learned, strict=True)
+    members = tuple(each.with_head_of_all_rows(member) for member, each in pairs_of_all)
+    tally = None
+    if not data.single_pass and sample.tally is not None:
+        tally = sample.tally.above(skip_below)
+    corrections = [each.correction.scaled(1 / len(learned)) for each in learned]
+    trees = [each.trees for each in corrections if each.trees is not None]
+    return Fitted(
+        members,
+        targets,
+        encoding,
+        statistics,
+        tally,
+        neighbours=tuple(each.neighbours for each in corrections if each.neighbours is not None),
+        networks=tuple(network for each in corrections for network in each.networks),
+        trees=sum(trees[1:], trees[0]) if trees else None,
+    )
+
+
+def with_few_rows(
+    members: tuple[Member, ...], scaled: ScaledSample, sample: Sample
+) -> tuple[Member, ...]:
+    """Return members that know the rows of their sums, where these are all rows and few."""
+    if sample.tally is None or len(sample.tally.keys) < len(sample.keys):
+        return members
+    few = FewRows(scaled.rows, members[0].sums.rows)
+    numbers = scaled.rows.z.size
+    return tuple(replace(m, few=few if numbers < m.layer.width**2 else None) for m in members)
+
+
+def check_memory(inputs: int) -> None:
+    """Raise InvalidInput if a fit of so many inputs does not fit into the memory that is free."""
+    needed, free = 8 * MATRICES_OF_INPUTS * inputs**2, free_bytes()
+    if needed > free:
+        need = f"needs about {needed / 1e9:.1f} GB for {inputs} inputs, and {free / 1e9:.1f} GB"
+        raise InvalidInput("columns", problem=f"a fit {need} are free; choose fewer columns")
+
+
+def sample_partition(partition: Partition, size: int, seed: int, labels: str) -> Sample | None:
+    """Return the sample of a partition's rows."""
+
+    def of_block(block: RowBlock) -> Sample:
+        return sample_block(block.X, block_targets(block), block.w, size, seed, labels)
+
+    return sum_over_blocks(of_block, partition)
+
+
+@dataclass(frozen=True)
+class LearnedMember:
+    """One member of a committee as its held-out rows chose it, before it sees all rows."""
+
+    candidates: Candidates
+    best: Candidate  # with its grid
+    untrained: Floats  # eigenvalues of the untrained features' covariance
+    correction: Correction
+    held_out: ScaledRows
+    calibration: CalibrationRows  # rows that say how far predictions lie off
+    loss: float  # mean over the held-out rows
+    step_rows_end: int  # key below which rows have made the first-layer update and nothing else
+    stopped: bool  # whether the fit was interrupted
+
+    def member(self, sums: Moments, intercept: bool) -> Member:
+        """Return the member that has seen all rows; its head has not seen those held out."""
+        correction, best = self.correction, self.best
+        share, head = correction.weights["ridge"], correction.head_of(best)
+        return Member(best.layer, sums, best.readout.ridge, intercept, share, head)
+
+    def with_head_of_all_rows(self, member: Member) -> Member:
+        """Return the member with logistic regression on all rows, where that is its head."""
+        if self.correction.linear is None:
+            return member  # with all that it has computed
+        return replace(member, head=self.correction.head_of(self.best, all_rows=True))
+
+    def residuals(self, member: Member) -> Floats:
+        """Return the (m, K) residuals of the calibration rows, each left out of the member."""
+        rows, near = self.calibration.rows, self.correction.neighbours
+        residuals = member.leave_one_out_residuals(rows, self.calibration.left_out)
+        if near is not None and len(rows):
+            residuals -= near.share * near(rows.z, exclude=self.calibration.keys)
+        for part in self.correction.judged_parts:
+            residuals -= part(rows.z)
+        return residuals
+
+
+def learn_committee(
+    hold_out_rows: Callable[[int], TrainingSet],
+    size: int,
+    settings: Settings,
+    learn: Learn,
+    seed: int,
+) -> list[LearnedMember]:
+    """Learn all members of a committee or, once interrupted, those so far.
+
+    `hold_out_rows` returns a member's training set, by its number.
+    """
+    learned: list[LearnedMember] = []
+    for number in range(size):
+        # the first one's random numbers do not depend on how many members there are
+        rng = np.random.default_rng([seed, number] if number else seed)
+        training_set = hold_out_rows(number)
+        progress = training_set.progress
+        with interruptible(progress):
+            candidates = learn(training_set, settings, rng)
+        member = correct(training_set, candidates, settings, Seed(seed, number), size > 1)
+        learned.append(member)
+        if progress.stopped:
+            break
+    progress.finish()
+    if progress.stopped:
+        text = (
+            f"interrupted after {progress.done} trials of the first layer: the best so far is "
+            "kept; its readout is fitted on all rows"
+        )
+        warn(AssumptionWarning("first layer", "rounds", text))
+    return learned
+
+
+def correct(
+    training_set: TrainingSet,
+    candidates: Candidates,
+    settings: Settings,
+    seed: Seed,
+    has_others: bool,
+) -> LearnedMember:
+    """Return a member with the corrections that its held-out rows choose.
+
+    `has_others`: it is one of several members, whose scores are to be averaged.
+    """
+    best = replace(candidates.best, layer=training_set.with_grid(candidates.best.layer))
+    correction = Correction({"ridge": 1.0}, best.predicted)
+    plan = settings.correction_plan(training_set.sample_rows, training_set.targets.outputs)
+    if plan is not None:
+        correction = choose_correction(training_set, best, plan, seed)
+        if has_others:
+            correction = with_common_slope(training_set, correction)
+    scored = replace(training_set, held_out=training_set.held_out[: len(correction.predicted)])
+    loss = np.nan
+    if len(scored.held_out):
+        loss = scored.score(scored.losses(correction.predicted))
+    return LearnedMember(
+        candidates,
+        best,
+        leading_eigenvalues(training_set, candidates.untrained, settings.intercept),
+        correction,
+        training_set.held_out,
+        training_set.calibration,
+        loss,
+        training_set.step_rows_end,
+        training_set.progress.stopped,
+    )
+
+
+def leading_eigenvalues(training_set: TrainingSet, layer: Layer, intercept: bool) -> Floats:
+    """Return eigenvalues of the covariance of a layer's features on the sample, largest first.
+
+    All of them, or the 64 largest where there are many.
+    """
+    if layer.width <= MAX_FULL_SPECTRUM:
+        equations = training_set.equations(training_set.with_grid(layer), intercept)
+        return equations.eigenvalues()
+    equations = training_set.equations(SingleLayer.of(layer), intercept)
+    return np.asarray(equations.eigenvalues(64), np.float64)
+
+
+def describe_fit(
+    members: Sequence[Member], learned: Sequence[LearnedMember], scaled: ScaledSample
+) -> FitStatistics:
+    """Describe a committee by the rows of its fit.
+
+    Every member is judged by the rows that it held out, by itself: the mean of all is better.
+    """
+    targets, several = scaled.targets, len(members) > 1
+    labels = [{**each.best.label, "relative_ridge": each.best.ridge} for each in learned]
+    names = dict.fromkeys(name for label in labels for name in label)
+    combined = {name: [label.get(name) for label in labels] for name in names}
+    corrections = [each.correction for each in learned]
+    calibration = [each.calibration for each in learned]
+    pairs = zip(members, learned, strict=True)
+    residuals = np.concatenate([each.residuals(member) for member, each in pairs])
+    t, w = (np.concatenate([getattr(each.rows, name) for each in calibration]) for name in "tw")
+    keys = np.concatenate([each.keys for each in calibration])
+    distinct = len(np.unique(keys)) / max(len(keys), 1)  # members may hold out the same rows
+    link, measures, importances = NO_LINK, {}, np.zeros(0)
+    held_out_rows = sum(len(each.held_out) for each in learned)
+    if held_out_rows:
+        predicted = targets.clipped(t - residuals)
+        residuals = t - predicted
+        link = targets.link(predicted, t, distinct * w)
+        if all(each.link is not None for each in corrections):
+            link = corrections[0].link or link
+        measures = targets.measures(predicted, t, w)
+        columns = inputs_by_column(scaled.encoding, scaled.scaling)
+        importances = mean(
+            [
+                permutation_importances(
+                    each.held_out,
+                    [(each.best.layer, each.correction.readout_of(each.best))],
+                    columns,
+                    targets,
+                    each.correction.judged_parts,
+                    means_of=len(learned),
+                )
+                for each in learned
+            ]
+        )
+        importances /= importances.sum() or 1.0  # those of a member may all be zero
+    networks = [(member.layer, member.readout.coef) for member in members]
+    return FitStatistics(
+        metric=gradient_outer_product(scaled.rows, *networks, by_column=True),
+        column_importances=importances,
+        untrained=largest_first([each.untrained for each in learned]),
+        residuals=residuals,
+        residual_weights=w,
+        effective_rows=distinct * sum(each.effective_rows for each in calibration),
+        link=link,
+        choice={
+            **(combined if several else labels[0]),
+            **summary_of(corrections),
+            "held_out_rows": held_out_rows,
+            "held_out_loss": float(np.mean([each.loss for each in learned])),
+            "held_out_score": measures.get("R2", measures.get("accuracy", np.nan)),
+            "measures": measures,
+            "sample_rows": len(scaled),
+            **({"interrupted": True} if learned[-1].stopped else {}),
+        },
+        trials=tuple(
+            {"member": number, **candidate.summary} if several else candidate.summary
+            for number, each in enumerate(learned)
+            for candidate in each.candidates.tried
+        ),
+        rows=members[0].sums.rows,
+        predicted=t - residuals,
+    )

@@ -1,0 +1,253 @@
+"""The rows that first layers are learned from: a sample as numbers, part of it held out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from onegrad.arrays import Floats, Ops, get_ops
+from onegrad.exceptions import InvalidInput
+from onegrad.ridge import NormalEquations
+from onegrad.tables.first_layer.layer import Layer, SingleLayer
+from onegrad.tables.first_layer.scaling import FEATURE_BLOCK_ROWS, ScaledRows, Scaling
+from onegrad.tables.fitting.fit_progress import FitProgress
+from onegrad.tables.fitting.task import LearningTask
+from onegrad.tables.model.calibration import CalibrationRows, Mask
+from onegrad.tables.model.targets import NumericTargets, Targets
+from onegrad.tables.rows.encoding import Encoding, SampleTargets, encode, input_names
+from onegrad.tables.rows.likely_mistakes import warn_of_few_digits, warn_of_lone_values
+from onegrad.tables.rows.sample import RowKeys, Sample
+from onegrad.tables.rows.table import is_table
+
+MINIBATCH_ROWS = 256
+METRIC_GRADIENTS = 4000  # gradients that a metric is the mean of, where there are several outputs
+# effective rows from which members hold out different ones: of fewer, with uneven weights, a member
+# may have nothing to hold out
+MIN_ROWS_FOR_TURNS = 50
+MAX_SCALED_INPUT = 20.0  # standard deviations beyond which even the linear skip clips its inputs
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """A sample of rows as numbers, and how the numbers were made."""
+
+    update: ScaledRows  # of the first-layer update
+    fit: ScaledRows  # of the readout: the same, unless it is to be fitted on fresh ones
+    held_out: ScaledRows
+    scaling: Scaling  # x -> z
+    targets: Targets  # y -> t, and its loss
+    sample_rows: int
+    keys: RowKeys  # (sample_rows,) in order, those held out last
+    calibration: CalibrationRows
+    step_rows_end: int  # key below which rows are left out of the final model's readout, too
+    threads: int  # that add up moments
+    progress: FitProgress
+    ops: Ops  # of the device on which sums over rows are made
+
+    @property
+    def inputs(self) -> int:
+        """Number d of encoded inputs."""
+        return int(self.update.z.shape[1])
+
+    def first(self, rows: int) -> TrainingSet:
+        """Return the training set of so many rows of the sample at most, random ones."""
+        share = rows / self.sample_rows
+        if share >= 1:
+            return self
+        learned, held = (max(int(share * len(part)), 1) for part in (self.update, self.held_out))
+        update = self.update[:learned]
+        fit = update if self.fit is self.update else self.fit[:learned]
+        return replace(self, update=update, fit=fit, held_out=self.held_out[:held])
+
+    def on_scale(self, number: int) -> TrainingSet:
+        """Return the training set whose inputs are on one of several scales alone."""
+        if self.scaling.copies == 1:
+            return self
+        d = self.scaling.columns
+        columns = slice(number * d, (number + 1) * d)
+
+        def on_columns(rows: ScaledRows) -> ScaledRows:
+            return replace(rows, z=np.ascontiguousarray(rows.z[:, columns]))
+
+        return replace(self._with_rows(on_columns), scaling=self.scaling.copy_number(number))
+
+    def losses(self, predicted: Floats) -> Floats:
+        """Return the (m,) losses of held-out rows, for predictions (m, K) of scaled targets."""
+        return self.targets.loss(predicted, self.held_out.t, self.held_out.w)
+
+    def score(self, losses: Floats) -> float:
+        """Return the mean loss of the held-out rows: the lower, the better."""
+        w = self.held_out.w
+        return float(w @ losses / w.sum()) if len(w) else np.nan
+
+    def with_grid(self, layer: Layer) -> Layer:
+        """Return the layer with the grid of its features on the readout's first rows."""
+        return layer.with_grid(self.fit.z[:FEATURE_BLOCK_ROWS])
+
+    @property
+    def without_held_out(self) -> TrainingSet:
+        """The training set that learns from all rows of the sample, and holds none out."""
+        parts = self.update, self.held_out
+        rows = ScaledRows(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in "ztw")
+        )
+        return replace(self, update=rows, fit=rows, held_out=self.held_out[:0])
+
+    @cached_property
+    def on_device(self) -> TrainingSet:
+        """The training set with its rows on the device."""
+        return self._with_rows(lambda rows: rows.on(self.ops))
+
+    @cached_property
+    def in_single(self) -> TrainingSet:
+        """The training set with its rows in single precision, on the host."""
+        single = get_ops("cpu", "float32")
+        return self._with_rows(lambda rows: rows.on(single))
+
+    def _with_rows(self, change: Callable[[ScaledRows], ScaledRows]) -> TrainingSet:
+        update, held_out = change(self.update), change(self.held_out)
+        fit = update if self.fit is self.update else change(self.fit)
+        return replace(self, update=update, fit=fit, held_out=held_out)
+
+    def equations(self, layer: Layer, intercept: bool) -> NormalEquations:
+        """Return the normal equations of the readout's rows, for a layer with a grid.
+
+        One in single precision needs none.
+        """
+        threads = self.threads if self.ops.device == "cpu" else 1
+        if isinstance(layer, SingleLayer):
+            moments = layer.scaled_moments(self.in_single.fit, threads)
+            return NormalEquations.of(moments, intercept, overwrite=True)
+        moments = layer.on(self.ops).scaled_moments(self.on_device.fit, threads)
+        return NormalEquations.of(moments, intercept, overwrite=True)
+
+
+@dataclass(frozen=True)
+class ScaledSample:
+    """A sample of rows as numbers, in the order of their keys, and how the numbers were made."""
+
+    rows: ScaledRows  # with weights that include those of classes
+    row_weights: Floats  # (n,) as they came
+    keys: RowKeys
+    copies: Floats  # (n,) how many equal rows each stands for
+    encoding: Encoding | None  # table -> x; None for matrices
+    scaling: Scaling  # x -> z
+    targets: Targets  # y -> t, and its loss
+
+    @property
+    def inputs(self) -> int:
+        """Number d of encoded inputs."""
+        return int(self.rows.z.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def training_set(
+        self,
+        member: int,
+        *,
+        hold_out: float,
+        step_share: float | None,
+        threads: int,
+        ops: Ops,
+        progress: FitProgress,
+    ) -> TrainingSet:
+        """Return the training set of one member of a committee: each holds out other rows.
+
+        `step_share` of the rows make the first-layer update and nothing else; None: all make both.
+        """
+        w, rows = self.row_weights, self.rows
+        held = held_rows(w, hold_out, member)
+        update = readout = ~held
+        step_rows_end = 0
+        if step_share is not None:
+            middle = np.cumsum(w) - 0.5 * w  # weight below the middle of each row
+            before = middle < step_share * w.sum()
+            update, readout = before & ~held, ~before & ~held
+            step_rows_end = int(self.keys[before.argmin()])  # the first row that is not before
+        if not update.any() or not readout.any():
+            problem = f"needs at least 2 rows besides those held out; there are {(~held).sum()}"
+            raise InvalidInput("rows", "fresh", problem=problem)
+        if isinstance(self.targets, NumericTargets):
+            calibration = CalibrationRows.choose(rows, self.keys, self.copies, held, readout)
+        else:
+            calibration = CalibrationRows.held_out(rows[held], self.keys[held])
+        learned = rows[update]
+        return TrainingSet(
+            learned,
+            learned if readout is update else rows[readout],
+            rows[held],
+            self.scaling,
+            self.targets,
+            len(rows),
+            np.concatenate([self.keys[~held], self.keys[held]]),
+            calibration,
+            step_rows_end,
+            threads,
+            progress,
+            ops,
+        )
+
+
+def scale_sample(sample: Sample, task: LearningTask, scale: str) -> ScaledSample:
+    """Encode, scale and code a sample.
+
+    `scale` is "standard" or "robust" (see Scaling), "both" side by side, or "raw": inputs and
+    targets as they are.
+    """
+    targets = task.targets(sample, scale != "raw")
+    t = targets.encode(sample.y)
+    sample_targets = SampleTargets(t, sample.w, sample.seed)
+    encoding = Encoding.learn(sample.X, sample_targets) if is_table(sample.X) else None
+    # contiguous: one order of sums for all sources
+    x = np.ascontiguousarray(encode(sample.X, encoding, training=True))
+    names = input_names(encoding, x.shape[1])
+    warn_of_lone_values(x, names)
+    scaling = Scaling.identity(x.shape[1])
+    if scale == "standard":
+        scaling = Scaling.standard(x, sample.w, MAX_SCALED_INPUT)
+        warn_of_few_digits(scaling.centre, scaling.scale, names)
+    elif scale == "robust":
+        scaling = Scaling.robust(x, sample.w)
+    elif scale == "both":
+        scaling = Scaling.standard(x, sample.w, MAX_SCALED_INPUT) + Scaling.robust(x, sample.w)
+    w = targets.weighted(sample.y, sample.w)
+    rows = ScaledRows(scaling(x), t, sample.w if w is None else w)
+    return ScaledSample(rows, sample.w, sample.keys, sample.copies, encoding, scaling, targets)
+
+
+def held_rows(w: Floats, share: float, member: int = 0) -> Mask:
+    """Return a mask of the rows that a member of a committee holds out; never all rows.
+
+    Their weights make up `share`. The first member holds out the last rows, the next one those
+    before them, and so on, until all rows had their turn; where rows are few, or a few of them have
+    most of the weight, all members hold out the last ones. Rows are in the order of their keys,
+    which are hashes: these are random rows that depend on nothing else.
+    """
+    above = np.cumsum(w[::-1])[::-1] - 0.5 * w  # weight above the middle of each row
+    held = share * w.sum()
+    few = w.sum() ** 2 < MIN_ROWS_FOR_TURNS * (w @ w)
+    turn = 0 if few or not share else member % max(round(1 / share), 1)
+    mask = (above >= turn * held) & (above < (turn + 1) * held)
+    # a single row, or a first one with most of the weight: without it nothing may be left to learn
+    mask[0] &= turn > 0
+    return mask
+
+
+def minibatches(
+    n: int, rng: np.random.Generator, size: int = MINIBATCH_ROWS
+) -> Iterator[tuple[Any, float]]:
+    """Yield the rows of each minibatch of one epoch in random order, and the epoch's share done."""
+    order = rng.permutation(n)
+    for start in range(0, n, size):
+        yield order[start : start + size], start / n
+
+
+def metric_rows(rows: ScaledRows) -> ScaledRows:
+    """Return the rows whose gradients a metric is the mean of; each has one for every output."""
+    outputs, inputs = rows.t.shape[1], rows.z.shape[1]
+    return rows if outputs == 1 else rows[: max(METRIC_GRADIENTS // outputs, inputs)]

@@ -1,0 +1,379 @@
+"""A fitted model as one value: a committee of networks, and what describes the rows of the fit.
+
+A network's readout is a function of its moments alone, so that adding, merging or removing rows is
+adding or subtracting moments and solving again.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.exceptions import InvalidInput
+from onegrad.ridge import Factor, Moments, NormalEquations, Readout
+from onegrad.tables.first_layer.layer import Layer
+from onegrad.tables.first_layer.scaling import ScaledRows, row_slices
+from onegrad.tables.model.targets import Link, Targets
+from onegrad.tables.parts.fixed_parts import BoostedTrees, CodedNetwork
+from onegrad.tables.parts.neighbours import Neighbours
+from onegrad.tables.rows.encoding import Encoding
+from onegrad.tables.rows.sample import Tally
+
+MIN_LEFT = 1e-9  # of a row's own influence: what is less is rounding
+
+
+@dataclass(frozen=True, repr=False)
+class FeatureSpectrum:
+    """Eigenvalues of the features' covariance, largest first, learned and untrained.
+
+    `spikes` are the learned eigenvalues above the largest untrained one, rounding allowed for.
+    """
+
+    learned: Floats
+    untrained: Floats
+
+    def __repr__(self) -> str:
+        largest = ", ".join(f"{value:.4g}" for value in self.spikes[:5])
+        more = f", and {len(self.spikes) - 5} more" if len(self.spikes) > 5 else ""
+        edge = self.untrained.max(initial=0.0)
+        return (
+            f"FeatureSpectrum({len(self.learned)} eigenvalues, {len(self.spikes)} above the "
+            f"untrained edge {edge:.4g}: {largest}{more})"
+        )
+
+    @property
+    def spikes(self) -> Floats:
+        edge = (1 + 1e-9) * self.untrained.max(initial=0.0)
+        return self.learned[self.learned > edge]
+
+
+@dataclass(frozen=True)
+class FewRows:
+    """Rows that are fewer numbers than the sums over them, which follow from them."""
+
+    scaled: ScaledRows  # distinct rows with the sums of their weights
+    rows: int  # equal ones counted as often as they came
+
+    @property
+    def weight(self) -> float:
+        return float(self.scaled.w.sum())
+
+    def moments(self, layer: Layer) -> Moments:
+        """Return the sums over the rows; the same to the last bit for weights that are whole."""
+        return replace(layer.scaled_moments(self.scaled), rows=self.rows)
+
+
+@dataclass(frozen=True)
+class FrozenSums:
+    """The readout that sums over rows gave; the sums themselves were not saved."""
+
+    rows: int
+    weight: float
+    readout: Readout
+
+
+@dataclass(frozen=True)
+class Member:
+    """One network of a committee: a first layer, and ridge regression on its features."""
+
+    layer: Layer  # learned from a sample of the rows of the fit, and fixed from then on
+    sums: Moments | FewRows | FrozenSums  # over all rows; those of few are added up when needed
+    ridge: float  # the penalty (absolute)
+    intercept: bool  # whether there is a free constant
+    share: float = 1.0  # what ridge regression counts in the prediction
+    head: Readout | None = None  # trained with the layer, fixed like it; adds to the prediction
+    few: FewRows | None = None  # the rows of the sums where they are few: pickles hold them instead
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a pickle holds: nothing that can be computed again but the readout."""
+        # a default fit of 442 rows took 237 MB with its sums and factors
+        state = {each.name: getattr(self, each.name) for each in fields(self)}
+        state["sums"] = self.sums if self.few is None else self.few
+        return state | {"ridge_readout": self.ridge_readout}
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The sums over all rows."""
+        if isinstance(self.sums, FrozenSums):
+            problem = 'it was saved with rows="frozen": it predicts, and knows nothing of its rows'
+            raise InvalidInput("model", problem=problem)
+        return self.sums if isinstance(self.sums, Moments) else self.sums.moments(self.layer)
+
+    @cached_property
+    def equations(self) -> NormalEquations:
+        if self.moments.weight <= 0:
+            raise InvalidInput("X", problem="no rows are left to fit the readout on")
+        return NormalEquations.of(self.moments, self.intercept)
+
+    @cached_property
+    def factor(self) -> Factor:
+        """Cholesky factor of Cov(f) + ridge."""
+        return self.equations.factor(self.ridge)
+
+    @cached_property
+    def ridge_readout(self) -> Readout:
+        """The readout that ridge regression on all rows gives."""
+        if isinstance(self.sums, FrozenSums):
+            return self.sums.readout
+        return self.equations.solve(self.ridge, self.factor)
+
+    @cached_property
+    def readout(self) -> Readout:
+        """The readout that predicts: that of ridge regression, and the head where there is one."""
+        ridge, head = self.ridge_readout, self.head
+        if head is None and self.share == 1:
+            return ridge
+        coef, intercept = self.share * ridge.coef, self.share * ridge.intercept
+        if head is not None:
+            coef, intercept = coef + head.coef, intercept + head.intercept
+        return Readout(self.ridge, coef, intercept)
+
+    def predict(self, x: Floats) -> Floats:
+        """Return (n, K) predictions on the scale of the targets."""
+        readout = self.readout
+        blocks = [self.layer(x[rows]) @ readout.coef for rows in row_slices(len(x))]
+        return np.concatenate(blocks) + readout.intercept
+
+    def variance(self, x: Floats) -> Floats:
+        r"""Return the (n, K) posterior variance of a new target, on its scale.
+
+        .. math:: s^2\big(1 + \tfrac1n (f - \bar f)^\top (\mathrm{Cov} f + \lambda)^{-1}
+                  (f - \bar f)\big), \qquad s^2 = \min_a \big[\text{loss} + \lambda|a|^2\big]
+
+        Holds for the Gaussian prior a ~ N(0, s^2/(n lambda)) whose posterior mean ridge is.
+        """
+        equations = self.equations
+        coef = self.ridge_readout.coef
+        noise = np.maximum(equations.y_square - (coef * equations.v).sum(0), 0.0)
+        blocks = (self.layer(x[rows]) for rows in row_slices(len(x)))
+        leverage = np.concatenate([equations.leverage(F, self.factor) for F in blocks])
+        return (1.0 + leverage)[:, None] * noise
+
+    def leave_one_out_residuals(self, rows: ScaledRows, left_out: Floats) -> Floats:
+        r"""Return the (m, K) residuals of rows of the readout, each left out with a weight v.
+
+        .. math:: r_i = y_i - a\cdot f_i + \frac{g_i}{1 - h_i}\,(y_i - a\cdot\tilde f_i), \qquad
+                  h_i = v_i\,\tilde f_i^\top C^{-1}\tilde f_i, \quad
+                  g_i = v_i\,f_i^\top C^{-1}\tilde f_i
+
+        with the features as they were summed, rounded to their grid, and as they predict. Nearly
+        interpolating readouts tell the two apart. The head has not seen held-out rows.
+        """
+        ridge, head, equations = self.ridge_readout, self.head, self.equations
+        constant = self.intercept / equations.weight
+        residuals = [np.empty((0, rows.t.shape[1]))]
+        for part in row_slices(len(rows)) if len(rows) else ():
+            block, v = rows[part], left_out[part]
+            F = self.layer.features(block.z)
+            summed = self.layer.on_grid(F)
+            whitened = [equations.whiten(f, self.factor) for f in (summed, F)]
+            h, g = (v * ((whitened[0] * f).sum(1) / equations.weight + constant) for f in whitened)
+            e, e_summed = (block.t - f @ ridge.coef - ridge.intercept for f in (F, summed))
+            e += (g / np.maximum(1.0 - h, MIN_LEFT))[:, None] * e_summed
+            if self.share != 1:
+                e = block.t - self.share * (block.t - e)
+            if head is not None:
+                e -= F @ head.coef + head.intercept
+            residuals.append(e)
+        return np.concatenate(residuals)
+
+
+@dataclass(frozen=True)
+class CommitteeMoments:
+    """The moments of the same rows under every member's layer; they add and subtract together."""
+
+    members: tuple[Moments, ...]
+
+    @property
+    def rows(self) -> int:
+        return self.members[0].rows
+
+    def of_rows(self, rows: int) -> CommitteeMoments:
+        """Return the same sums, said to be those of so many rows."""
+        return CommitteeMoments(tuple(replace(sums, rows=rows) for sums in self.members))
+
+    def is_exact(self, steps: Sequence[Any], target_step: Floats | float) -> bool:
+        """Return whether sums of features in units of `steps`, one array per member, are exact."""
+        pairs = zip(self.members, steps, strict=True)
+        return all(sums.is_exact(step, target_step) for sums, step in pairs)
+
+    def __add__(self, other: CommitteeMoments) -> CommitteeMoments:
+        return CommitteeMoments(tuple(map(operator.add, self.members, other.members)))
+
+    def __sub__(self, other: CommitteeMoments) -> CommitteeMoments:
+        return CommitteeMoments(tuple(map(operator.sub, self.members, other.members)))
+
+
+@dataclass(frozen=True)
+class FitStatistics:
+    """Everything that describes the rows of the fit; later ones do not change it."""
+
+    metric: Floats  # (d, d) average gradient outer product of the fitted function, scaled inputs
+    column_importances: Floats  # of each column of X, by permuting it; empty without held-out rows
+    untrained: Floats  # eigenvalues of the untrained features' covariance, largest first
+    residuals: Floats  # (m, K) of held-out rows that were left out, scaled targets
+    residual_weights: Floats  # (m,) with which they count
+    effective_rows: float  # number of rows of equal weight that say as much
+    link: Link  # how scores become probabilities
+    choice: dict[str, Any]  # of held-out rows; where there are several members, lists
+    trials: tuple[dict[str, Any], ...]  # candidates for the first layer, with held-out scores
+    rows: int  # that the readout was fitted on
+    predicted: Floats  # (m, K) predictions of the rows of the residuals
+
+    @property
+    def importances(self) -> Floats:
+        """(d,) diagonal of the metric, scaled to sum to one; zeros where it is zero."""
+        diagonal = np.diag(self.metric)
+        total = diagonal.sum()
+        return diagonal / total if total > 0 else np.zeros_like(diagonal)
+
+
+@dataclass(frozen=True)
+class RowChanges:
+    """Numbers of rows that were added and removed since the fit or the last calibration."""
+
+    added: int = 0
+    removed: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed)
+
+    def __str__(self) -> str:
+        return f"{self.added:,} rows were added and {self.removed:,} removed since"
+
+
+@dataclass(frozen=True, repr=False)
+class Fitted:
+    r"""The state of an estimator: a committee of networks, often of one, whose mean it predicts.
+
+    .. math:: f(x) = \frac1M \sum_m \big[a_m\cdot f_m(x) + g_m(x) + s_m(x) + c_m\,q_m(x)\big]
+
+    with networks g on codes of single inputs, boosted trees s and the mean targets q of the nearest
+    rows, where the held-out rows of a member say that these help. Readouts are fitted on all rows
+    that are in the model now; what is learned from a sample of the rows of the fit is fixed.
+    """
+
+    members: tuple[Member, ...]
+    targets: Targets  # y -> targets; fixed
+    encoding: Encoding | None  # table -> x, None for matrices; fixed
+    statistics: FitStatistics
+    tally: Tally | None = None  # which rows are in the model; None where they are too many
+    changes: RowChanges = RowChanges()  # rows that came and went since the fit
+    neighbours: tuple[Neighbours, ...] = ()  # times 1/M
+    networks: tuple[CodedNetwork, ...] = ()  # times 1/M; fixed
+    trees: BoostedTrees | None = None  # times 1/M; fixed
+
+    def __repr__(self) -> str:
+        return f"Fitted({len(self.members)} networks, {self.rows} rows)"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return tuple(member.layer for member in self.members)
+
+    @property
+    def fixed_parts(self) -> tuple[CodedNetwork | BoostedTrees, ...]:
+        """The parts of the prediction that further rows do not change."""
+        return self.networks if self.trees is None else (*self.networks, self.trees)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that are in the model."""
+        return self.members[0].sums.rows
+
+    @property
+    def is_frozen(self) -> bool:
+        """True if the model was saved without its sums."""
+        return isinstance(self.members[0].sums, FrozenSums)
+
+    @property
+    def moments(self) -> CommitteeMoments:
+        return CommitteeMoments(tuple(member.moments for member in self.members))
+
+    @property
+    def width(self) -> int:
+        """Number of features of all members."""
+        return sum(layer.width for layer in self.layers)
+
+    @property
+    def coef(self) -> Floats:
+        """(width, K): all members' features times these, plus a constant, are the prediction."""
+        coef = np.concatenate([member.readout.coef for member in self.members])
+        return coef / len(self.members)
+
+    @cached_property
+    def spectrum(self) -> FeatureSpectrum:
+        each = [member.equations.eigenvalues() for member in self.members]
+        learned = np.maximum(largest_first(each), 0.0)
+        return FeatureSpectrum(learned, self.statistics.untrained)
+
+    @property
+    def column_importances(self) -> Floats:
+        """Importance of each column of X: what held-out rows lose when it is permuted.
+
+        Where none were held out, or no column helps, the sum of the metric's diagonal over the
+        inputs that it is encoded as.
+        """
+        if self.statistics.column_importances.any():
+            return self.statistics.column_importances
+        importances = self.statistics.importances
+        return importances if self.encoding is None else self.encoding.sum_by_column(importances)
+
+    def frozen(self) -> Fitted:
+        """Return the model without its sums and its tally: it predicts, and is small."""
+        members = (
+            replace(m, sums=FrozenSums(m.sums.rows, m.equations.weight, m.ridge_readout), few=None)
+            for m in self.members
+        )
+        return self if self.is_frozen else replace(self, members=tuple(members), tally=None)
+
+    def with_moments(self, moments: CommitteeMoments) -> Fitted:
+        """Return the same first layers with the readouts of other rows."""
+        pairs = zip(self.members, moments.members, strict=True)
+        return replace(self, members=tuple(replace(m, sums=sums, few=None) for m, sums in pairs))
+
+    def features(self, x: Floats) -> Floats:
+        """Return the (n, width) features of all members."""
+        return np.concatenate([layer(x) for layer in self.layers], 1)
+
+    def predict(self, x: Floats) -> Floats:
+        """Return (n, K) predictions on the scale of the targets."""
+        scores = mean([member.predict(x) for member in self.members])
+        if self.fixed_parts or self.neighbours:
+            z = self.layers[0].scaling(x)
+            for part in self.fixed_parts:
+                scores += part(z)
+            for near in self.neighbours:
+                scores += near.share * near(z)
+        if not np.isfinite(scores).all():  # inputs are bounded: only a forged layer gets here
+            problem = "its numbers are so large that predictions overflow"
+            raise InvalidInput("model", problem=problem)
+        return scores
+
+    def variance(self, x: Floats) -> Floats:
+        """Return the (n, K) variance of a new target, on its scale.
+
+        The members are equally likely posteriors: the mean of their variances, and the variance
+        of their means.
+        """
+        means = [member.predict(x) for member in self.members]
+        within = mean([member.variance(x) for member in self.members])
+        return within + np.var(means, axis=0)
+
+
+def mean(values: Sequence[Floats]) -> Floats:
+    """Return the mean of arrays of one shape, added in order."""
+    return sum(values[1:], values[0]) / len(values)
+
+
+def largest_first(values: Sequence[Floats]) -> Floats:
+    """Return the numbers of all arrays, sorted, the largest first."""
+    return np.sort(np.concatenate(values))[::-1]

@@ -1,0 +1,310 @@
+"""Rows that come and go: the first layers stay, sums over rows are added and subtracted."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from onegrad.arrays import get_ops, to_numpy
+from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
+from onegrad.parallel.threads import thread_map
+from onegrad.ridge import Moments
+from onegrad.tables.first_layer.gradient import gradient_outer_product
+from onegrad.tables.first_layer.layer import DeviceLayer, Layer
+from onegrad.tables.first_layer.scaling import ScaledRows
+from onegrad.tables.model.fitted import CommitteeMoments, Fitted, RowChanges
+from onegrad.tables.model.permutation_importance import (
+    inputs_by_column,
+    permutation_importances,
+)
+from onegrad.tables.model.targets import NumericTargets, Targets
+from onegrad.tables.parts.neighbours import NearbyRows, Neighbours
+from onegrad.tables.rows.encoding import Encoding, encode
+from onegrad.tables.rows.partitions import Partition, RowBlock, S, add_optional
+from onegrad.tables.rows.sample import RowKeys, Tally, add_tallies, row_keys
+from onegrad.tables.rows.table import is_table, take_rows
+
+MAX_WEIGHT = 1e100  # its products with squares of anything scaled are finite
+
+
+def sum_over_blocks(function: Callable[[RowBlock], S], partition: Partition) -> S | None:
+    """Return the sum of a function over the checked blocks of a partition; None if it is empty."""
+    total: S | None = None
+    for value in thread_map(function, checked(partition.blocks())):
+        total = add_optional(total, value)
+    return total
+
+
+@dataclass(frozen=True)
+class MomentsPass:
+    """partition -> moments of its rows under fixed layers, those of all members in one reading.
+
+    Rows whose key is below `skip_below` do not count: the gradient step has used them up.
+    """
+
+    layers: tuple[Layer, ...]
+    targets: Targets
+    encoding: Encoding | None
+    device: str = "cpu"
+    seed: int = 0
+    skip_below: int = 0
+
+    def __call__(self, partition: Partition) -> CommitteeMoments | None:
+        return sum_over_blocks(self.block, partition)
+
+    def block(self, block: RowBlock) -> CommitteeMoments:
+        """Return the moments of one block, computed on the device."""
+        X, y, w = block.X, block_targets(block), block.w
+        if self.skip_below:
+            keep = np.flatnonzero(row_keys(X, y, self.seed) >= np.uint64(self.skip_below))
+            X, y, w = take_rows(X, keep), y[keep], None if w is None else w[keep]
+        x, t = encode(X, self.encoding, training=True), self.targets.encode(y)
+        w = self.targets.weighted(y, w)
+        if self.device == "cpu":
+            return CommitteeMoments(tuple(layer.moments(x, t, w) for layer in self.layers))
+        ops = get_ops(self.device)
+        rows = [None if values is None else ops.asarray(values) for values in (x, t, w)]
+        sums = (DeviceLayer.of(layer, ops).moments(*rows) for layer in self.layers)
+        on_host = (
+            Moments(m.rows, m.weight, *map(to_numpy, (m.F1, m.y1, m.FtF, m.Fty, m.yty)))
+            for m in sums
+        )
+        return CommitteeMoments(tuple(on_host))
+
+
+@dataclass(frozen=True)
+class RowSums:
+    """Moments of rows, which rows they are where that is kept, and targets that widen the bounds.
+
+    Predictions stay between the bounds of the targets. `nearby` are rows that become neighbours,
+    one set for each local part of the model.
+    """
+
+    moments: CommitteeMoments
+    tally: Tally | None
+    targets: Targets
+    nearby: tuple[NearbyRows, ...] = ()
+
+    def __add__(self, other: RowSums) -> RowSums:
+        return RowSums(
+            self.moments + other.moments,
+            add_tallies(self.tally, other.tally),
+            widened(self.targets, other.targets),
+            tuple(map(operator.add, self.nearby, other.nearby)),
+        )
+
+
+def sum_rows(partition: Partition, fitted: Fitted, device: str) -> RowSums | None:
+    """Return the sums over a partition's rows for a fitted model; None if it is empty."""
+    moments = MomentsPass(fitted.layers, fitted.targets, fitted.encoding, device)
+
+    def of_block(block: RowBlock) -> RowSums:
+        targets, y, w, tally = fitted.targets, block_targets(block), block_weights(block), None
+        sums = moments.block(block)
+        if isinstance(targets, NumericTargets):
+            targets = targets.widened(y.reshape(len(y), -1))
+        if fitted.tally is not None:
+            keys = block_keys(block, fitted, fitted.tally.seed)
+            tally = Tally.of(keys[w > 0], w[w > 0], fitted.tally.seed)
+        return RowSums(sums, tally, targets, _nearby_rows(block, fitted))
+
+    return sum_over_blocks(of_block, partition)
+
+
+def _nearby_rows(block: RowBlock, fitted: Fitted) -> tuple[NearbyRows, ...]:
+    if not fitted.neighbours:
+        return ()
+    keys = block_keys(block, fitted, fitted.neighbours[0].seed)
+    z = fitted.layers[0].scaling(encode(block.X, fitted.encoding, training=True))
+    y, w = block_targets(block), block_weights(block)
+    weights = fitted.targets.weighted(y, w)
+    t, w = fitted.targets.encode(y), w if weights is None else weights
+    return tuple(near.rows_of(keys, z, t, w) for near in fitted.neighbours)
+
+
+def block_keys(block: RowBlock, fitted: Fitted, seed: int) -> RowKeys:
+    """Return the keys of a block's rows, as those of the fit have them."""
+    X = block.X if fitted.encoding is None else fitted.encoding.select(block.X)
+    return row_keys(X, block_targets(block), seed)
+
+
+def widened(targets: Targets, other: Targets) -> Targets:
+    """Return the targets with bounds that include those of the others."""
+    if isinstance(targets, NumericTargets) and isinstance(other, NumericTargets):
+        return targets.widened(np.stack([other.low, other.high]))
+    return targets
+
+
+def block_targets(block: RowBlock) -> Any:
+    """Return the targets of a block; raise InvalidInput where it has none."""
+    if block.y is None:
+        raise InvalidInput("y", problem="there is no target; name its column, or give y")
+    return block.y
+
+
+def block_weights(block: RowBlock) -> Any:
+    """Return the weights of a block's rows, ones where it has none."""
+    return np.ones(len(block)) if block.w is None else np.asarray(block.w, np.float64)
+
+
+def checked(blocks: Iterator[RowBlock]) -> Iterator[RowBlock]:
+    """Yield the blocks that have rows; raise InvalidInput where they are not consistent numbers."""
+    for block in blocks:
+        n = len(block)
+        for name, values in (("y", block.y), ("weights", block.w)):
+            if values is not None and len(values) != n:
+                problem = f"a block has {n} rows of inputs and {len(values)} of {name}"
+                raise InvalidInput(name, problem=problem)
+            if values is not None and values.dtype.kind == "f" and not np.isfinite(values).all():
+                raise InvalidInput(name, problem="it must be finite; found NaN or infinity")
+        if not is_table(block.X):
+            _check_matrix(block.X)
+        if block.y is not None and block.y.ndim > 2:
+            raise InvalidInput("y", f"{block.y.ndim} dimensions", "a vector or a matrix")
+        if block.y is not None and block.y.dtype.kind == "c":
+            raise InvalidInput("y", problem="it must be real; found complex numbers")
+        if block.w is not None:
+            _check_weights(block.w)
+        if n:
+            yield block
+
+
+def _check_matrix(X: Any) -> None:
+    if X.ndim != 2:
+        raise InvalidInput("X", f"{X.ndim} dimensions", "a matrix")
+    if X.dtype.kind not in "fiub":
+        raise InvalidInput("X", str(X.dtype), "a matrix of real numbers")
+    if not np.isfinite(X).all():
+        raise InvalidInput("X", problem="inputs must be finite; found NaN or infinity")
+
+
+def _check_weights(w: Any) -> None:
+    if w.dtype.kind not in "fiub":
+        raise InvalidInput("weights", str(w.dtype), "numbers")
+    if w.ndim != 1 or (w < 0).any():
+        raise InvalidInput("weights", allowed="one number per row, and not negative")
+    if len(w) and w.max() > MAX_WEIGHT:
+        raise InvalidInput("weights", w.max(), f"at most {MAX_WEIGHT:g}")
+
+
+# -- models with more, fewer or other rows ---------------------------------------------------------
+
+
+def with_rows(fitted: Fitted, rows: RowSums) -> Fitted:
+    """Return the model with more rows; say so where its sums are no longer exact."""
+    changes, before = fitted.changes, fitted.moments
+    moments = before + rows.moments
+    steps = [layer.step for layer in fitted.layers]
+    if before.is_exact(steps, fitted.targets.step) and not moments.is_exact(
+        steps, fitted.targets.step
+    ):
+        text = (
+            "the sums over rows have grown beyond 2^53 units and are no longer exact: removing "
+            "rows leaves rounding. Targets far outside those of the fit do that at once"
+        )
+        warn(AssumptionWarning("sums", "y", text))
+    return replace(
+        fitted.with_moments(moments),
+        targets=widened(fitted.targets, rows.targets),
+        tally=add_tallies(fitted.tally, rows.tally),
+        neighbours=_with_nearby(fitted, rows, operator.add),
+        changes=replace(changes, added=changes.added + rows.moments.rows),
+    )
+
+
+def without_rows(fitted: Fitted, rows: RowSums) -> Fitted:
+    """Return the model without some rows; refuse rows that it does not have, where it can tell.
+
+    A row of which some weight remains still counts as a row.
+    """
+    tally, removed = None, rows.moments
+    if fitted.tally is not None and rows.tally is not None:
+        tally = fitted.tally - rows.tally
+        removed = removed.of_rows(fitted.tally.rows - tally.rows)
+    changes = fitted.changes
+    return replace(
+        fitted.with_moments(fitted.moments - removed),
+        tally=tally,
+        neighbours=_with_nearby(fitted, rows, operator.sub),
+        changes=replace(changes, removed=changes.removed + removed.rows),
+    )
+
+
+def _with_nearby(
+    fitted: Fitted, rows: RowSums, change: Callable[[NearbyRows, NearbyRows], NearbyRows]
+) -> tuple[Neighbours, ...]:
+    """Return the neighbours of a model after rows came or went."""
+    pairs = zip(fitted.neighbours, rows.nearby, strict=True)
+    return tuple(replace(near, rows=change(near.rows, nearby)) for near, nearby in pairs)
+
+
+def all_rows(fitted: Fitted) -> RowSums:
+    """Return the sums over the rows that are in a model."""
+    nearby = tuple(near.rows for near in fitted.neighbours)
+    return RowSums(fitted.moments, fitted.tally, fitted.targets, nearby)
+
+
+def same_first_layers(a: Fitted, b: Fitted) -> bool:
+    """Return whether moments under the first layers of two models can be added."""
+
+    def arrays(fitted: Fitted) -> list[Any]:
+        return [
+            array
+            for layer in fitted.layers
+            for array in (layer.W, layer.b, layer.step, layer.scaling.centre, layer.scaling.scale)
+        ]
+
+    return len(a.members) == len(b.members) and all(map(np.array_equal, arrays(a), arrays(b)))
+
+
+def calibrate(fitted: Fitted, blocks: Iterator[RowBlock]) -> Fitted:
+    """Return the model with the importances, residuals and slope of rows that are not in it."""
+    targets, tally = fitted.targets, fitted.tally
+    parts: list[tuple[Any, ...]] = []
+    for block in checked(blocks):
+        x, y = encode(block.X, fitted.encoding), block_targets(block)
+        if tally is not None:
+            in_model = np.isin(block_keys(block, fitted, tally.seed), tally.keys)
+            if in_model.any():
+                problem = f"{in_model.sum()} of its rows are in the model; give rows that are not"
+                raise InvalidInput("X", problem=problem)
+        weights = targets.weighted(y, block_weights(block))
+        predicted = targets.clipped(fitted.predict(x))
+        parts.append((fitted.layers[0].scaling(x), targets.encode(y), weights, predicted))
+    if not parts:
+        raise InvalidInput("X", problem="the table is empty")
+    z, t, w, predicted = map(np.concatenate, zip(*parts, strict=True))
+    if not w.sum() > 0:
+        raise InvalidInput("weights", problem="all are zero; there are no rows to learn from")
+    rows = ScaledRows(z, t, w)
+    measures = targets.measures(predicted, t, w)
+    statistics = replace(
+        fitted.statistics,
+        metric=gradient_outer_product(
+            rows, *((m.layer, m.readout.coef) for m in fitted.members), by_column=True
+        ),
+        column_importances=permutation_importances(
+            rows,
+            [(member.layer, member.readout) for member in fitted.members],
+            inputs_by_column(fitted.encoding, fitted.layers[0].scaling),
+            targets,
+            fitted.fixed_parts,
+        ),
+        residuals=t - predicted,
+        residual_weights=w,
+        effective_rows=float(w.sum() ** 2 / (w @ w)),
+        link=targets.link(predicted, t, w),
+        choice={
+            **fitted.statistics.choice,
+            "held_out_rows": len(rows),
+            "measures": measures,
+            "held_out_score": measures.get("R2", measures.get("accuracy", np.nan)),
+        },
+        rows=fitted.rows,
+        predicted=predicted,
+    )
+    return replace(fitted, statistics=statistics, changes=RowChanges())

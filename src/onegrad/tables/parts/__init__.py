@@ -1,0 +1,1 @@
+"""Predictors beside the network and its readout, learned on the sample and chosen by its rows."""

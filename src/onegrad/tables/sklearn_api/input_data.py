@@ -1,0 +1,272 @@
+"""Everything that may be passed as X: a matrix, a frame with names, a source of any size."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    _check_sample_weight,
+    _num_samples,
+    check_consistent_length,
+    validate_data,
+)
+
+from onegrad.arrays import Floats
+from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
+from onegrad.tables.rows.encoding import Encoding, encode, input_names
+from onegrad.tables.rows.sources import Source, source
+from onegrad.tables.rows.table import as_table, is_frame, matrix_table
+
+# gaps and infinities are handled here, and sparse rows become dense a block at a time
+MATRIX_CHECKS: dict[str, Any] = {
+    "dtype": np.float64,
+    "ensure_all_finite": False,
+    "accept_sparse": "csr",
+}
+
+
+class UnknownValueWarning(AssumptionWarning):
+    """A column holds values that the model has not seen."""
+
+
+def is_source(X: Any) -> bool:
+    """Return whether X is read block by block, and not validated as a matrix."""
+    return isinstance(X, Source | str | Path) or type(X).__module__.startswith("dask")
+
+
+def check_plain(**arrays: Any) -> None:
+    """Refuse arrays that lose information when they become numbers: units, masks, field names."""
+    for name, array in arrays.items():
+        if np.ma.is_masked(array):
+            problem = "it is masked; fill in the masked values, or drop those rows"
+            raise InvalidInput(name, problem=problem)
+    dtype = getattr(arrays["X"], "dtype", None)
+    kind = getattr(dtype, "kind", "")
+    if kind == "c":
+        raise InvalidInput("X", problem=f"Complex data not supported; it holds {dtype}")
+    if kind in ("m", "M", "V"):
+        raise InvalidInput("X", problem=f"it holds {dtype}, not numbers; give a table for dates")
+
+
+# -- rows to learn from --------------------------------------------------------------------------
+
+
+def first_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
+    """Return the rows of a fit; the names of their columns become the estimator's."""
+    # of an earlier fit, whose columns may have had names where these have none
+    for name in ("feature_names_in_", "_fitted_on_frame_"):
+        if hasattr(estimator, name):
+            delattr(estimator, name)
+    check_plain(X=X, y=y, sample_weight=sample_weight)
+    categorical = estimator.categorical_features
+    if is_source(X):
+        names = () if categorical is None else categorical
+        if any(not isinstance(name, str) for name in names):
+            allowed = "names of columns where X is a source"
+            raise InvalidInput("categorical_features", categorical, allowed)
+        return source(X, y, sample_weight).aligned(names)
+    if is_frame(X):
+        table = as_table(X)
+        estimator.feature_names_in_ = np.array(table.column_names, dtype=object)
+        estimator.n_features_in_ = table.num_columns
+        estimator._fitted_on_frame_ = True
+    elif holds_text(X):
+        X = np.asarray(X, dtype=object)
+        _check_n_features(estimator, X, reset=True)
+        table = matrix_table(X, input_names(None, X.shape[1]))
+    else:
+        X, y = estimator._validated(X, y, True)
+        if issparse(X) or (categorical is None and np.isfinite(X).all()):
+            return source(X, y, _weights(sample_weight, X))
+        table = matrix_table(X, input_names(None, X.shape[1]))
+    names = column_names(categorical, table.column_names)
+    return _table_source(estimator, table, y, sample_weight, names)
+
+
+def more_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
+    """Return further rows for a fitted estimator."""
+    check_plain(X=X, y=y, sample_weight=sample_weight)
+    encoding: Encoding | None = estimator.fitted_.encoding
+    if is_source(X):
+        return with_learned_types(source(X, y, sample_weight), encoding)
+    if encoding is None:
+        X, y = estimator._validated(X, y, False)
+        return source(_without_gaps(estimator, X), y, _weights(sample_weight, X))
+    table = _as_fitted_table(estimator, X, encoding)
+    warn(*UnknownValues().count(encoding, table).warnings)
+    return with_learned_types(_table_source(estimator, table, y, sample_weight, ()), encoding)
+
+
+def _table_source(
+    estimator: Any, table: Any, y: Any, sample_weight: Any, categorical: Sequence[str]
+) -> Source:
+    """Return a table with targets and weights beside it, as a source."""
+    if not table.num_rows or not table.num_columns:
+        problem = f"its shape is {table.shape}; it needs at least one row and one column"
+        raise InvalidInput("X", problem=problem)
+    y = estimator._validated_targets(y)
+    check_consistent_length(table, y)
+    return source(table, y, _weights(sample_weight, table)).aligned(categorical)
+
+
+def _weights(sample_weight: Any, X: Any) -> Floats | None:
+    if sample_weight is None:
+        return None
+    rows = np.empty((_num_samples(X), 1))
+    checks = {"dtype": np.float64, "ensure_non_negative": True}
+    return _check_sample_weight(sample_weight, rows, **checks)
+
+
+def column_names(columns: Any, names: Sequence[str]) -> list[str]:
+    """Return columns, which may be given by name, by number or by a mask, as names."""
+    if columns is None:
+        return []
+    columns = list(columns) if np.ndim(columns) else [columns]
+    if columns and all(isinstance(c, bool | np.bool_) for c in columns):
+        if len(columns) != len(names):
+            problem = f"the mask has {len(columns)} entries for {len(names)} columns"
+            raise InvalidInput("categorical_features", problem=problem)
+        return [name for name, c in zip(names, columns, strict=True) if c]
+    categorical = []
+    for c in columns:
+        number = isinstance(c, int | np.integer) and -len(names) <= c < len(names)
+        name = names[int(c)] if number else str(c)
+        if name not in names:
+            problem = f"no such column; there are {', '.join(names):.200}"
+            raise InvalidInput("categorical_features", c, problem=problem)
+        categorical.append(name)
+    return categorical
+
+
+# -- rows to predict -----------------------------------------------------------------------------
+
+
+def numeric_blocks(estimator: Any, X: Any) -> Iterator[Floats]:
+    """Yield blocks of numeric inputs of a fitted estimator; warn of values it does not know."""
+    check_plain(X=X)
+    encoding: Encoding | None = estimator.fitted_.encoding
+    if encoding is None and not is_source(X):
+        X = _without_gaps(estimator, validate_data(estimator, X, reset=False, **MATRIX_CHECKS))
+        if not issparse(X):
+            yield X
+            return
+    if encoding is not None and not is_source(X):
+        X = source(_as_fitted_table(estimator, X, encoding))
+    width, unknown, rows = len(estimator.input_names_), UnknownValues(), 0
+    for block in with_learned_types(source(X), encoding).blocks():
+        x = encode(block.X, encoding)
+        if x.ndim != 2 or x.shape[1] != width:
+            raise InvalidInput("X", problem=f"its shape is {x.shape}; the model has {width} inputs")
+        if not np.isfinite(x).all():
+            raise InvalidInput("X", problem="inputs must be finite; found NaN or infinity")
+        if encoding is not None:
+            unknown.count(encoding, block.X)
+        rows += len(x)
+        yield x
+    if not rows:
+        raise InvalidInput("X", problem="it has no rows to predict")
+    warn(*unknown.warnings)
+
+
+def _without_gaps(estimator: Any, X: Any) -> Any:
+    """Return a matrix with the centre of the fit in place of gaps and infinities; warn of them."""
+    values = X.data if issparse(X) else X
+    if np.isfinite(values).all():
+        return X
+    if issparse(X):
+        raise InvalidInput("X", problem="a sparse matrix must be finite; found NaN or infinity")
+    gaps = ~np.isfinite(X)
+    names = estimator.column_names_
+    columns = np.flatnonzero(gaps.any(0))
+    warn(*(_gap_warning(names[j], int(gaps[:, j].sum())) for j in columns))
+    centre = estimator.fitted_.layers[0].scaling.centre[: X.shape[1]]
+    return np.where(gaps, centre, X)
+
+
+def holds_text(X: Any) -> bool:
+    """Return whether a matrix, or a list of rows, holds text that is no number."""
+    if isinstance(X, list | tuple):
+        rows = [row for row in X if isinstance(row, list | tuple)]
+        if not any(isinstance(value, str) for row in rows for value in row):
+            return False
+        X = np.array(X, dtype=object)
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUS":
+        return False
+    if X.dtype.kind == "O" and not any(isinstance(value, str) for value in X.flat):
+        return False
+    try:
+        X.astype(np.float64)
+    except (ValueError, TypeError):
+        return True
+    return False
+
+
+def with_learned_types(data: Source, encoding: Encoding | None) -> Source:
+    """Return the data with the columns of an encoding, read as they were when it was learned."""
+    return data if encoding is None else data.with_types(encoding.column_types, only=True)
+
+
+def _as_fitted_table(estimator: Any, X: Any, encoding: Encoding) -> Any:
+    """Return a frame or a matrix as a table with the columns of the fit, in order."""
+    if not is_frame(X):
+        if holds_text(X):
+            X = np.asarray(X, dtype=object)
+            _check_n_features(estimator, X, reset=False)
+        else:
+            X = validate_data(estimator, X, reset=False, **MATRIX_CHECKS)
+            X = X.toarray() if issparse(X) else X
+        return matrix_table(X, encoding.names)
+    table = as_table(X)
+    if hasattr(estimator, "_fitted_on_frame_") and tuple(table.column_names) != encoding.names:
+        _check_feature_names(estimator, X, reset=False)  # says which, as scikit-learn does
+        problem = "The feature names should match those that were passed during fit: "
+        raise InvalidInput("X", problem=problem + f"{', '.join(encoding.names):.200}")
+    return table
+
+
+class UnknownValues:
+    """Counts, by column, of values that an encoding does not know and gaps that it has not seen."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, Counter[str]] = {}
+        self.gaps: Counter[str] = Counter()
+
+    def count(self, encoding: Encoding, table: Any) -> UnknownValues:
+        """Count the values of one more table."""
+        for column, values in encoding.pairs(table):
+            if unseen := column.unseen_values(values):
+                self.counts.setdefault(column.name, Counter()).update(unseen)
+            if gaps := column.count_gaps(values):
+                self.gaps[column.name] += gaps
+        return self
+
+    @property
+    def warnings(self) -> list[UnknownValueWarning]:
+        """One warning per column."""
+        unknown = [_unknown_value_warning(name, values) for name, values in self.counts.items()]
+        return [*unknown, *(_gap_warning(name, count) for name, count in self.gaps.items())]
+
+
+def _gap_warning(column: str, count: int) -> UnknownValueWarning:
+    text = (
+        f"column {column!r}: {count} rows hold gaps or infinities, and the rows of the fit held "
+        "none; they are replaced by the centre of the column"
+    )
+    return UnknownValueWarning("encoding", column, text)
+
+
+def _unknown_value_warning(column: str, values: Counter[str]) -> UnknownValueWarning:
+    examples = ", ".join(repr(value)[:30] for value in list(values)[:3])
+    more = ", …" if len(values) > 3 else ""
+    text = (
+        f"column {column!r}: {values.total()} rows hold {len(values)} values that the model does "
+        f"not know ({examples}{more}); they are treated as none of the known values"
+    )
+    return UnknownValueWarning("encoding", column, text)

@@ -1,0 +1,93 @@
+"""Width, searches, members and rounds that nobody asked for follow the rows and the budget."""
+
+import numpy as np
+import pytest
+
+import onegrad as og
+from naive import moments
+from onegrad.parallel.cores import blas_threads
+from onegrad.ridge import NormalEquations
+from onegrad.tables.first_layer.alternating_settings import (
+    SEARCH_WIDTH,
+    AlternatingSettings,
+)
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((150, 3))
+Y = np.abs(X[:, 0] - X[:, 1]) + 0.05 * RNG.standard_normal(150)
+
+
+def sized(rows, budget="default", classes=0, **parameters):
+    unset = ("width", "members", "rounds", "inputs", "corrections")
+    parameters = dict.fromkeys(unset) | parameters
+    settings = AlternatingSettings(
+        budget=budget, ridge="auto", clip=4.0, classes=classes > 0, **parameters
+    )
+    return settings.capacity(rows, classes)
+
+
+def test_width_follows_rows_and_classes():
+    assert (sized(20).width, sized(20).searches) == (120, 1)
+    assert sized(3000).width == 3 * SEARCH_WIDTH < sized(20_000).width
+    for rows in (3000, 20_000):
+        assert sized(rows, classes=2).width < sized(rows, classes=10).width
+    assert sized(3000, "fast", classes=10) == sized(3000, "fast", classes=2)
+
+
+def test_budgets_are_in_order_and_what_is_asked_for_is_given():
+    fast, default, best = (sized(3000, budget) for budget in ("fast", "default", "best"))
+    assert fast.width < default.width and fast.further < default.further
+    assert best.members > default.members > fast.members == 1
+    assert sized(500).members == 3
+    assert sized(500, "fast").members == sized(500, width=100).members == 1
+    for classes, steps in ((0, 0), (2, 4)):
+        size = sized(3000, classes=classes, width=1000, members=1, rounds=32)
+        assert (size.width, size.searches, size.members) == (1000, 1, 1)
+        assert (size.rounds, size.steps) == (32, steps)
+    assert sized(50, width=2000).width == 2000
+
+
+def test_a_wide_layer_is_made_of_several_searches():
+    with blas_threads(1):  # searches one after the other
+        model = og.AlternatingRegressor(1300, rounds=1, random_state=0).fit(X, Y)
+    (member,) = model.fitted_.members
+    assert member.layer.W.shape == (1300, 3)
+    with blas_threads(2):
+        again = og.AlternatingRegressor(1300, rounds=1, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(again.fitted_.layers[0].W, member.layer.W)
+    trials = model.fitted_.statistics.trials
+    assert {t.get("search") for t in trials} == {0, 1, 2, None}
+    first = next(t for t in trials if "search" not in t)
+    assert len(first["round"]) == 3
+    pooled = [t["score"] for t in trials if "search" not in t]
+    assert model.held_out_loss_ == min(pooled)
+    assert "1300 neurons" in str(model.report())
+    spectrum = model.spectrum_
+    assert len(spectrum.learned) == 1303
+    assert (np.diff(spectrum.untrained) <= 0).all()
+
+
+@pytest.mark.full
+def test_noiseless_targets_are_searched_on_at_full_width():
+    """As long as the error falls: more often than the rounds of a search with noise would allow."""
+    model = og.AlternatingRegressor(1100, rounds=6, random_state=0)
+    model.fit(X, X[:, 0] + X[:, 1] * X[:, 2])
+    assert model.choice_["relative_ridge"] <= 1e-5
+    pooled = [t for t in model.fitted_.statistics.trials if "search" not in t]
+    assert len(pooled) > 1 + 6 // 2
+    assert model.held_out_loss_ == min(t["score"] for t in pooled)
+
+
+def test_leading_eigenvalues_are_the_leading_ones():
+    F = RNG.standard_normal((300, 60)) * np.linspace(1, 3, 60)
+    equations = NormalEquations.of(moments(F, Y[:, None].repeat(2, 0)[:300]))
+    np.testing.assert_allclose(equations.eigenvalues(5), equations.eigenvalues()[:5], rtol=1e-9)
+
+
+def test_patience_ends_rounds_that_do_not_help():
+    """Noise: rounds do not help, and the sooner they end the fewer trials there are."""
+    noise = RNG.standard_normal(150)
+    settings = {"width": 30, "rounds": 12, "random_state": 0}
+    models = [og.AlternatingRegressor(patience=patience, **settings) for patience in (1, 12)]
+    few, many = (len(model.fit(X, noise).fitted_.statistics.trials) for model in models)
+    assert few < many

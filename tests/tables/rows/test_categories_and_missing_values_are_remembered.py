@@ -1,0 +1,46 @@
+"""Text becomes indicators, missing numbers the median and a flag; unseen values are harmless."""
+
+import datetime
+
+import numpy as np
+import pyarrow as pa
+
+from onegrad.tables.rows.encoding import MAX_INDICATORS, Encoding
+
+TABLE = pa.table(
+    {
+        "size": [1.0, None, 3.0, 100.0],
+        "colour": ["red", "blue", None, "red"],
+        "flag": [True, False, True, True],
+        "day": [datetime.date(2020, 1, 1 + i) for i in range(4)],
+        "kind": pa.array(["u", "v", "u", "u"]).dictionary_encode(),
+    }
+)
+
+
+def test_values():
+    encoding = Encoding.learn(TABLE)
+    assert Encoding.from_list(encoding.to_list()) == encoding
+    assert encoding.inputs == (
+        "size", "size missing", "colour=None", "colour=blue", "colour=red", "flag", "day",
+        "kind=u", "kind=v",
+    )  # fmt: skip
+    X = encoding(TABLE)
+    np.testing.assert_array_equal(X[:, 0], [1, 3, 3, 100])  # the median of 1, 3, 100
+    np.testing.assert_array_equal(X[:, 1], [0, 1, 0, 0])
+    np.testing.assert_array_equal(X[:, 2:5], [[0, 0, 1], [0, 1, 0], [1, 0, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(X[:, 5], [1, 0, 1, 1])
+    assert len(set(np.diff(X[:, 6]))) == 1  # days are equally far apart
+
+
+def test_new_rows_in_any_column_order_with_values_never_seen():
+    encoding = Encoding.learn(TABLE.drop_columns(["day", "flag", "kind"]))
+    new = pa.table({"extra": [1], "colour": ["green"], "size": pa.array([None], pa.float32())})
+    np.testing.assert_array_equal(encoding(new), [[3, 1, 0, 0, 0]])
+
+
+def test_only_frequent_values_get_an_indicator():
+    values = [f"v{i:03d}" for i in range(200)] + ["v150"] * 5
+    encoding = Encoding.learn(pa.table({"c": values}))
+    assert len(encoding.inputs) == MAX_INDICATORS
+    assert "c=v150" in encoding.inputs

@@ -1,0 +1,38 @@
+"""A family in the table is on the command line, in model files and in reports."""
+
+import numpy as np
+
+from onegrad.cli import main
+from onegrad.functions import resolve
+from onegrad.tables import FAMILIES, Family, OneStepClassifier, OneStepRegressor, load
+from onegrad.tables.first_layer.layer import Layer
+from onegrad.tables.fitting.candidates import Candidates, evaluate_layer
+
+
+def learn(training_set, settings, rng):
+    """Random features: one candidate, untrained."""
+    W = rng.standard_normal((settings.width, training_set.inputs))
+    layer = Layer(training_set.scaling, W, np.zeros(len(W)), resolve("tanh"), True, 4.0)
+    candidate = evaluate_layer(training_set, layer, {"drawn": len(W)})
+    return Candidates(layer, [candidate], candidate)
+
+
+class RandomRegressor(OneStepRegressor):
+    _learn = staticmethod(learn)
+
+    @staticmethod
+    def _describe(choice):
+        return [("drawn", f"{choice['drawn']} neurons")]
+
+
+def test_a_row_of_the_table_is_enough(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(FAMILIES, "random", Family(RandomRegressor, OneStepClassifier))
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((60, 3))
+    np.savetxt(tmp_path / "t.csv", rows, delimiter=",", header="a,b,y", comments="")
+    command = ["fit", str(tmp_path / "t.csv"), "--target", "y", "--out", str(tmp_path / "m")]
+    assert main([*command, "--estimator", "random", "--width", "7"]) == 0
+    assert "7 neurons" in capsys.readouterr().out
+    model = load(tmp_path / "m")
+    assert type(model) is RandomRegressor
+    assert "drawn" in str(model.report())
