@@ -6,7 +6,7 @@ from scipy.special import erfcinv
 
 from onegrad import Problem
 from onegrad.theory.uniform.covariance import step_covariance
-from onegrad.theory.uniform.label_law import LabelLaw
+from onegrad.theory.uniform.laws.labels import LabelLaw
 
 D = 250
 CASES = [

@@ -12,8 +12,8 @@ from onegrad.theory.uniform.input_covariance import (
     mean_errors,
     preparation,
     products,
-    spectrum,
 )
+from onegrad.theory.uniform.laws import inputs
 from onegrad.theory.uniform.routes import uniform_errors
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
@@ -121,7 +121,7 @@ def test_fewer_nodes_for_all_draws_but_one_make_no_difference(fields, monkeypatc
 def test_intervals_have_the_sums_of_all_eigenvalues(decay, monkeypatch):
     problem = og.Problem(n=100, d=400_000, N=100, inputs=f"power-law({decay})", alpha=0.1)
     few = InputSpectrum.of_law(problem)
-    monkeypatch.setattr(spectrum, "MAX_LISTED", problem.d)
+    monkeypatch.setattr(inputs, "MAX_LISTED", problem.d)
     every = InputSpectrum.of_law(problem)
     assert few.values == pytest.approx(every.values, rel=1e-8)
     assert few.counts == pytest.approx(every.counts, rel=1e-8)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.theory.uniform.label_law import LabelLaw
+from onegrad.theory.uniform.laws.labels import LabelLaw
 from onegrad.theory.uniform.preparation import prepare_problem
 from onegrad.theory.uniform.residuals import residual_law
 

@@ -7,7 +7,7 @@ import onegrad as og
 from onegrad.theory.uniform.covariance import CONTOUR_SCALES, _newton, _trace
 from onegrad.theory.uniform.first_step import take_step
 from onegrad.theory.uniform.gauss_nodes import contour, spectrum_bounds
-from onegrad.theory.uniform.label_law import LabelLaw
+from onegrad.theory.uniform.laws.labels import LabelLaw
 from onegrad.theory.uniform.preparation import NodeCounts, prepare_constants, prepare_problem
 from onegrad.theory.uniform.refinement import evaluate_at_nodes
 from onegrad.theory.uniform.residuals import residual_law

@@ -7,8 +7,9 @@ import pytest
 from onegrad import Problem
 from onegrad.problem import Law
 from onegrad.theory.uniform.covariance import step_covariance
-from onegrad.theory.uniform.label_law import LabelLaw
-from onegrad.theory.uniform.residuals import binned, noise_nodes, residual_law
+from onegrad.theory.uniform.laws.labels import LabelLaw
+from onegrad.theory.uniform.residuals import binned, residual_law
+from onegrad.theory.uniform.rules import noise_nodes
 
 D = 200
 

@@ -7,7 +7,7 @@ from onegrad.exceptions import AssumptionWarning, OutOfScope
 from onegrad.problem import Problem
 from onegrad.theory.prediction import TrainTest
 from onegrad.theory.scope import require_known_fields
-from onegrad.theory.uniform.label_law import LabelLaw
+from onegrad.theory.uniform.laws.labels import LabelLaw
 
 # what the theory reads, and fields without meaning for one step on Gaussian inputs
 UNIFORM_FIELDS = (

@@ -44,7 +44,7 @@ from onegrad.theory.uniform.gauss_nodes import (
     spectrum_bounds,
     symmetric_matrix_power,
 )
-from onegrad.theory.uniform.label_law import FREE_OVERLAP, LabelLaw
+from onegrad.theory.uniform.laws.labels import FREE_OVERLAP, LabelLaw
 from onegrad.theory.uniform.residuals import ResidualLaw, RowConstraint, residual_law
 
 MAX_NEWTON_STEPS = 200

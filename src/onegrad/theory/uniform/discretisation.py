@@ -21,7 +21,7 @@ from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.function_space import FunctionSpace
-from onegrad.theory.uniform.label_law import labels_given_index, unit_linear
+from onegrad.theory.uniform.laws.labels import labels_given_index, unit_linear
 from onegrad.theory.uniform.neuron_tilt import neuron_tilt
 from onegrad.theory.uniform.preparation import NodeCounts, Prepared
 from onegrad.theory.uniform.quadratic_part import QuadraticPart, orthonormal_span, quadratic_part

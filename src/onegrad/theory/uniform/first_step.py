@@ -20,7 +20,7 @@ import numpy as np
 from onegrad.functions.hermite import expect
 from onegrad.problem import Problem
 from onegrad.theory.direction import mean_readout, output_variance
-from onegrad.theory.uniform.label_law import FREE_OVERLAP, LabelLaw
+from onegrad.theory.uniform.laws.labels import FREE_OVERLAP, LabelLaw
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _learned_direction(
     .. math:: b^2 = |E[r\tau]|^2 + \phi_0E_{free}r^2 \;(+\,c_1^2)
 
     where :math:`E_{free}r^2` is the mean square of r, less what a fit to the rows of the step
-    leaves nothing of (`label_law`).
+    leaves nothing of (`laws.labels`).
 
     constant : of the output, as it is in the residual.
     """

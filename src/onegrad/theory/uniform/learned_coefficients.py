@@ -30,7 +30,7 @@ from onegrad.problem import Problem
 from onegrad.theory.uniform.concerns import ONE_STEP_FIELDS, require_covered
 from onegrad.theory.uniform.discretisation import Equations, equations
 from onegrad.theory.uniform.fixed_point import State, solve_fixed_point
-from onegrad.theory.uniform.label_law import LabelLaw
+from onegrad.theory.uniform.laws.labels import LabelLaw
 from onegrad.theory.uniform.preparation import NodeCounts, prepare_problem
 from onegrad.theory.uniform.ridge_errors import fit_labels, mean_part, ridge_errors
 

@@ -37,8 +37,8 @@ from onegrad.theory.uniform.concerns import ONE_STEP_FIELDS, require_covered
 from onegrad.theory.uniform.discretisation import Equations, equations
 from onegrad.theory.uniform.gauss_nodes import Numbers
 from onegrad.theory.uniform.preparation import NodeCounts, Prepared, prepare_problem
-from onegrad.theory.uniform.residuals import normal_cutoff
 from onegrad.theory.uniform.ridge_errors import mean_part
+from onegrad.theory.uniform.rules import normal_cutoff
 
 DENSITY_NODES = NodeCounts(6, 10)  # the density is an average: few nodes
 DENSITY_POINTS = 120

@@ -16,14 +16,14 @@ from onegrad.problem import Problem
 from onegrad.theory.direction import output_constants
 from onegrad.theory.uniform.covariance import StepCovariance, step_covariance
 from onegrad.theory.uniform.first_step import StepNumbers, take_step
-from onegrad.theory.uniform.graded_rule import LARGE_DEVIATION, GradedRule, index_rule, neuron_rule
-from onegrad.theory.uniform.label_law import LabelLaw, along_linear, unit_linear
+from onegrad.theory.uniform.laws.labels import LabelLaw, along_linear, unit_linear
 from onegrad.theory.uniform.preconditioned.covariance import preconditioned
 from onegrad.theory.uniform.quadrature_nodes import (
     bulk_variance,
     conditional_readouts,
     slopes_by_length,
 )
+from onegrad.theory.uniform.rules import LARGE_DEVIATION, GradedRule, index_rule, neuron_rule
 
 
 @dataclass(frozen=True)

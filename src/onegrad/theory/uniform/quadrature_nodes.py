@@ -31,10 +31,13 @@ from onegrad.problem import Problem
 from onegrad.theory.uniform.covariance import AlongStep
 from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.gauss_nodes import SpectralMeasure
-from onegrad.theory.uniform.graded_rule import LARGE_DEVIATION, GradedRule
+from onegrad.theory.uniform.rules import (
+    LARGE_DEVIATION,
+    TWO_POINT_NODES,
+    TWO_POINT_RULE,
+    GradedRule,
+)
 
-TWO_POINT_NODES = np.array([1.0, -1.0])  # of N(0, 1), exact to degree three
-TWO_POINT_RULE = TWO_POINT_NODES, np.full(2, 0.5)
 NEGLIGIBLE_MASS = 1e-7  # of all nodes together that are left out of a grid
 # of the deviation of bulk weights with the readout: below it two nodes do. With two alone, normal
 # readouts of H2 or H3 had the errors of those of both signs, which are off by 5 to 18 %

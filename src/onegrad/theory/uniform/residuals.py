@@ -9,19 +9,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import erfcinv, gammaln, stdtrit
 
 from onegrad.arrays import Floats
-from onegrad.functions.hermite import gauss_hermite, gauss_legendre
-from onegrad.problem import Law
-from onegrad.theory.uniform.label_law import LabelLaw
+from onegrad.functions.hermite import gauss_hermite
+from onegrad.theory.uniform.laws.labels import LabelLaw
+from onegrad.theory.uniform.rules import (
+    NOISE_NODES,
+    ONE_NODE,
+    cut_gaussian,
+    noise_nodes,
+    normal_cutoff,
+    product_rule,
+)
 
-# of the law of r, of which smooth functions are averaged: resolvents off its support; not tuned
-NOISE_NODES, TAIL_NODES = 7, 16
 NODES_PER_INDEX = {1: 32, 2: 24, 3: 14, 4: 8, 5: 5, 6: 4}  # by the number of indices
 MIN_NODES_PER_INDEX = 3  # of more indices
 RESIDUAL_BINS = 256  # where there are many more nodes than these
-ONE_NODE = np.zeros(1), np.ones(1)  # of what does not vary
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ def residual_law(
 def _law_on_fitted_rows(
     labels: LabelLaw, noise: float, rows: int, output: float, mean: float
 ) -> ResidualLaw:
-    """Return the law of label - fit + Gaussian noise + mean on the rows of the fit (`label_law`).
+    """Return the law of label - fit + Gaussian noise + mean on the rows of the fit (`laws.labels`).
 
     Nodes are indices, labels' noise that is not Gaussian, and one standard normal g for all that
     is: given g its parts are jointly Gaussian.
@@ -207,46 +210,3 @@ def _index_nodes(indices: int, edge: float) -> tuple[Floats, Floats]:
     """Return a grid over the indices, (indices, J), and its probabilities."""
     k = NODES_PER_INDEX.get(indices, MIN_NODES_PER_INDEX)
     return product_rule([cut_gaussian(k, edge) if k >= NOISE_NODES else gauss_hermite(k)] * indices)
-
-
-def product_rule(rules: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
-    """Return the points of a product of rules, one axis in each row, and their probabilities."""
-    axes = np.meshgrid(*[x for x, _ in rules], indexing="ij")
-    p = np.ones(1)
-    for _, weights in rules:
-        p = np.multiply.outer(p, weights)
-    return np.array([axis.ravel() for axis in axes]), p.ravel()
-
-
-def noise_nodes(law: Law, rows: int) -> tuple[Floats, Floats]:
-    """Return nodes of the noise at deviation one: variance 1 unless the tail is cut."""
-    if law.name == "gaussian":
-        return cut_gaussian(NOISE_NODES, normal_cutoff(rows))
-    if law.name == "rademacher":
-        return np.array([-1.0, 1.0]), np.full(2, 0.5)
-    if law.name == "uniform":
-        x, w = gauss_legendre(NOISE_NODES)
-        return np.sqrt(3) * x, w / 2
-    assert law.name == "student-t" and law.parameter is not None
-    nu = law.parameter
-    edge = float(stdtrit(nu, 1 - 1 / (2 * max(rows, 20))))
-    t, w = gauss_legendre(TAIL_NODES)
-    top = np.arcsinh(edge)
-    x = np.sinh(top * t)
-    log_p = gammaln((nu + 1) / 2) - gammaln(nu / 2) - (nu + 1) / 2 * np.log1p(x * x / nu)
-    p = w * np.exp(log_p) * np.cosh(top * t)
-    return x * np.sqrt(1 - 2 / nu), p / p.sum()
-
-
-def normal_cutoff(count: int) -> float:
-    """Return the size beyond which fewer than one of `count` standard normals is expected."""
-    return float(np.sqrt(2) * erfcinv(1 / max(count, 20)))
-
-
-def cut_gaussian(k: int, edge: float) -> tuple[Floats, Floats]:
-    """Return k Gauss-Legendre nodes of N(0, 1) on [-edge, edge], rescaled to unit variance."""
-    t, w = gauss_legendre(k)
-    x = edge * t
-    p = w * np.exp(-x * x / 2)
-    p /= p.sum()
-    return x / np.sqrt(p @ (x * x)), p

@@ -3,4 +3,4 @@
 from onegrad.theory.uniform.input_covariance.mean_errors import (
     covariance_errors as covariance_errors,
 )
-from onegrad.theory.uniform.input_covariance.spectrum import InputSpectrum as InputSpectrum
+from onegrad.theory.uniform.laws.inputs import InputSpectrum as InputSpectrum

@@ -8,13 +8,12 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.theory.uniform.discretisation import NodeMask
-from onegrad.theory.uniform.graded_rule import GradedRule
 from onegrad.theory.uniform.input_covariance.preparation import SECOND_SPACING, PreparedDraw
 from onegrad.theory.uniform.quadrature_nodes import (
-    TWO_POINT_NODES,
     neurons_of_one_length,
     without_negligible,
 )
+from onegrad.theory.uniform.rules import TWO_POINT_NODES, GradedRule
 
 MIN_ALONG_V = 0.02  # of the initial variance along v
 MIN_VARIANCE_OFF_V = 1e-6  # along a second index, relative to that before the step

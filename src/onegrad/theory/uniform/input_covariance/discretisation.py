@@ -38,10 +38,11 @@ from onegrad.theory.uniform.input_covariance.preparation import (
     PreparedDraw,
 )
 from onegrad.theory.uniform.input_covariance.products import product_blocks
-from onegrad.theory.uniform.label_law import labels_given_index
+from onegrad.theory.uniform.laws.labels import labels_given_index
 from onegrad.theory.uniform.preparation import NodeCounts
 from onegrad.theory.uniform.quadratic_part import QuadraticPart
-from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES, without_negligible
+from onegrad.theory.uniform.quadrature_nodes import without_negligible
+from onegrad.theory.uniform.rules import TWO_POINT_NODES
 
 KRYLOV_STEPS = 7
 MIN_BLOCK = 1e-6  # squared part of a block in the directions that count

@@ -36,8 +36,8 @@ from onegrad.functions.function import Function
 from onegrad.functions.hermite import expect, gauss_hermite
 from onegrad.problem import Problem
 from onegrad.theory.direction import mean_readout
-from onegrad.theory.uniform.input_covariance.spectrum import InputSpectrum, TeacherDraw
-from onegrad.theory.uniform.label_law import LabelLaw
+from onegrad.theory.uniform.laws.inputs import InputSpectrum, TeacherDraw, stretched
+from onegrad.theory.uniform.laws.labels import LabelLaw
 from onegrad.theory.uniform.residuals import ResidualLaw, residual_law
 
 # directions in each group: of the teacher, the readout row, the noise of the step, the noise of
@@ -93,27 +93,6 @@ def activation_numbers(sigma: Function, tau: float, bias: float = 0.0) -> Activa
         variance=mean(lambda z: f(z) ** 2) - c0**2,
         own_noise=max(own_noise, 0.0) / tau**2,
         own_output=own_output,
-    )
-
-
-@lru_cache(maxsize=1024)
-def stretched(f: Function, scale: float, shift: float = 0.0) -> Function:
-    """Return z -> f(shift + scale z)."""
-    if abs(scale - 1) < 1e-12 and not shift:
-        return f
-    polynomial = None
-    if f.polynomial is not None:
-        degrees = np.arange(len(f.polynomial))
-        z, p = gauss_hermite(len(degrees) + 2)
-        basis = np.polynomial.hermite_e.hermevander(z, len(degrees) - 1)
-        factorials = np.array([math.factorial(k) for k in degrees], dtype=float)
-        polynomial = tuple((p * f(shift + scale * z)) @ basis / factorials)
-    return Function(
-        f"{f.name} at {shift:.12g} + {scale:.12g} z",
-        lambda x: f(shift + scale * x),
-        lambda x: scale * f.derivative(shift + scale * x),
-        kinks=tuple((kink - shift) / scale for kink in f.kinks),
-        polynomial=polynomial,
     )
 
 

@@ -23,9 +23,8 @@ from onegrad.theory.uniform.input_covariance.preparation import (
     prepare_draws,
     with_fewer_nodes,
 )
-from onegrad.theory.uniform.input_covariance.spectrum import MANY_DRAWS, InputSpectrum
+from onegrad.theory.uniform.laws.inputs import MANY_DRAWS, InputSpectrum
 from onegrad.theory.uniform.preparation import NodeCounts, node_counts, with_a_direction
-from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES
 from onegrad.theory.uniform.refinement import (
     COARSER,
     MAX_OPERATIONS,
@@ -37,6 +36,7 @@ from onegrad.theory.uniform.refinement import (
     refine,
 )
 from onegrad.theory.uniform.ridge_errors import RidgeErrors
+from onegrad.theory.uniform.rules import TWO_POINT_NODES
 from onegrad.theory.uniform.spread import spread
 
 COVARIANCE_LAWS = ("power-law", "spiked")

@@ -13,28 +13,29 @@ from onegrad.functions.hermite import gauss_hermite
 from onegrad.problem import Problem
 from onegrad.theory.direction import MAX_CENTRED_MEAN
 from onegrad.theory.uniform.covariance import step_covariance
-from onegrad.theory.uniform.graded_rule import (
-    LARGE_DEVIATION,
-    MAX_WIDTH,
-    REACH,
-    GradedRule,
-    index_rule,
-    neuron_rule,
-    smooth_width,
-)
 from onegrad.theory.uniform.input_covariance.explicit_step import (
     ExplicitStep,
     mean_activation,
     take_explicit_step,
 )
-from onegrad.theory.uniform.input_covariance.spectrum import (
+from onegrad.theory.uniform.laws.inputs import (
     FEW_DRAWS,
     InputSpectrum,
-    gauss_rule,
     teacher_draws,
 )
-from onegrad.theory.uniform.label_law import along_linear
-from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES, TWO_POINT_RULE
+from onegrad.theory.uniform.laws.labels import along_linear
+from onegrad.theory.uniform.rules import (
+    LARGE_DEVIATION,
+    MAX_WIDTH,
+    REACH,
+    TWO_POINT_NODES,
+    TWO_POINT_RULE,
+    GradedRule,
+    gauss_rule,
+    index_rule,
+    neuron_rule,
+    smooth_width,
+)
 
 MIN_NODES = 2  # of any fluctuation
 NODES_OF_THE_NOISE = 4  # of M

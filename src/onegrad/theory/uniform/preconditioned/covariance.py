@@ -38,7 +38,7 @@ from onegrad.theory.uniform.covariance import (
 )
 from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.gauss_nodes import Complexes, gauss_nodes, symmetric_matrix_power
-from onegrad.theory.uniform.label_law import LabelLaw
+from onegrad.theory.uniform.laws.labels import LabelLaw
 from onegrad.theory.uniform.preconditioned.row_pencil import RowPencil, inverse_traces
 from onegrad.theory.uniform.residuals import residual_law
 

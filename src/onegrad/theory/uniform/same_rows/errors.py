@@ -21,11 +21,11 @@ from onegrad.theory.prediction import Errors
 from onegrad.theory.uniform import accuracy
 from onegrad.theory.uniform.concerns import concerns
 from onegrad.theory.uniform.first_step import StepNumbers
-from onegrad.theory.uniform.graded_rule import index_rule
-from onegrad.theory.uniform.label_law import LabelLaw, along_linear
+from onegrad.theory.uniform.laws.labels import LabelLaw, along_linear
 from onegrad.theory.uniform.preparation import NodeCounts
 from onegrad.theory.uniform.refinement import fresh_row_errors
 from onegrad.theory.uniform.ridge_errors import RidgeErrors
+from onegrad.theory.uniform.rules import index_rule
 from onegrad.theory.uniform.same_rows import fixed_point, response
 from onegrad.theory.uniform.same_rows.features import fresh_features, training_features
 from onegrad.theory.uniform.same_rows.label_fit import (

@@ -18,8 +18,14 @@ from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.problem import Problem
 from onegrad.theory.uniform.first_step import StepNumbers
-from onegrad.theory.uniform.graded_rule import LARGE_DEVIATION, MAX_WIDTH, GradedRule, smooth_width
-from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES, readout_law
+from onegrad.theory.uniform.quadrature_nodes import readout_law
+from onegrad.theory.uniform.rules import (
+    LARGE_DEVIATION,
+    MAX_WIDTH,
+    TWO_POINT_NODES,
+    GradedRule,
+    smooth_width,
+)
 from onegrad.theory.uniform.same_rows.training_rows import TrainingRows
 
 READOUT_REACH = 5.5  # standard deviations of a normal readout

@@ -29,11 +29,11 @@ from onegrad.functions.function import Function, MultiIndex
 from onegrad.functions.hermite import expect, gauss_hermite
 from onegrad.problem import Problem
 from onegrad.theory.direction import mean_readout
-from onegrad.theory.uniform import residuals
+from onegrad.theory.uniform import rules
 from onegrad.theory.uniform.first_step import StepNumbers, take_step
-from onegrad.theory.uniform.graded_rule import GradedRule
-from onegrad.theory.uniform.label_law import LabelLaw, labels_given_index, off_root, unit_linear
-from onegrad.theory.uniform.quadrature_nodes import TWO_POINT_NODES, sample_nodes
+from onegrad.theory.uniform.laws.labels import LabelLaw, labels_given_index, off_root, unit_linear
+from onegrad.theory.uniform.quadrature_nodes import sample_nodes
+from onegrad.theory.uniform.rules import TWO_POINT_NODES, GradedRule
 
 Counts = np.ndarray[Any, np.dtype[np.intp]]
 
@@ -276,7 +276,7 @@ def _points(
     """Return points of the law of a row; `replaced` labels do not depend on the row's indices."""
     f, m, full, theta = labels.teacher, layout.indices, layout.full, step.theta
     kinked = isinstance(f, Function) and bool(f.kinks)
-    edge = residuals.normal_cutoff(RUNS_OF_ROWS * problem.n)
+    edge = rules.normal_cutoff(RUNS_OF_ROWS * problem.n)
     teacher_rule = _even_rule(KINKED_NODES[1], edge) if kinked else _index_rule(m, edge)
     fresh_rule = (
         _even_rule(KINKED_NODES[0], edge) if kinked and not replaced else _index_rule(m, edge)
@@ -286,15 +286,15 @@ def _points(
     gaussian = labels.law.name == "gaussian"
     own, gaussian_noise = (0.0, labels.noise) if gaussian else (labels.noise, 0.0)
     total = float(np.sqrt(gaussian_noise**2 + rest))
-    rules = [
+    axis_rules = [
         fresh_rule,
         *[off_rule] * m,
-        residuals.cut_gaussian(OUTPUT_NODES, edge) if full else residuals.ONE_NODE,
-        residuals.noise_nodes(labels.law, problem.rows_of_step) if own else residuals.ONE_NODE,
-        residuals.cut_gaussian(GAUSSIAN_NOISE_NODES, edge) if total else residuals.ONE_NODE,
+        rules.cut_gaussian(OUTPUT_NODES, edge) if full else rules.ONE_NODE,
+        rules.noise_nodes(labels.law, problem.rows_of_step) if own else rules.ONE_NODE,
+        rules.cut_gaussian(GAUSSIAN_NOISE_NODES, edge) if total else rules.ONE_NODE,
         *([teacher_rule] * m if replaced else []),
     ]
-    axes, p = residuals.product_rule(rules)
+    axes, p = rules.product_rule(axis_rules)
     x = axes[1 : 1 + m]
     p = p * _fixed_length_density(x, problem.d)
     positive = p > MIN_PROBABILITY
@@ -326,7 +326,7 @@ def _points(
     variables += [xi[i] * xi[j] - (i == j) for i, j in layout.pairs]
     if full:
         variables.append(-np.sqrt(rest) / total * gauss if rest else np.zeros_like(r))
-    noise, weight = rules[2 + m]
+    noise, weight = axis_rules[2 + m]
     # of the label noise beyond its nodes, where a tail was cut
     cut = own**2 * max(1 - float(weight @ noise**2), 0.0) if own else 0.0
     return RowGrid(
@@ -350,7 +350,7 @@ def _fixed_length_density(x: Floats, d: int) -> Floats:
 def _index_rule(indices: int, edge: float) -> tuple[Floats, Floats]:
     """Return a rule for one of several indices; with few nodes it has no tail to cut."""
     k = FINE_NODES[indices]
-    return residuals.cut_gaussian(k, edge) if k >= MIN_CUT_NODES else gauss_hermite(k)
+    return rules.cut_gaussian(k, edge) if k >= MIN_CUT_NODES else gauss_hermite(k)
 
 
 def _even_rule(k: int, edge: float) -> tuple[Floats, Floats]:

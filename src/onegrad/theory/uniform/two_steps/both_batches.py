@@ -24,9 +24,9 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.functions.averages import Averages
-from onegrad.theory.uniform import residuals
+from onegrad.theory.uniform import residuals, rules
 from onegrad.theory.uniform.covariance import RowDirection, StepCovariance, covariance_of_law
-from onegrad.theory.uniform.label_law import off_root
+from onegrad.theory.uniform.laws.labels import off_root
 from onegrad.theory.uniform.two_steps.second_step import SecondStep
 
 Whole = np.ndarray[Any, np.dtype[np.intp]]
@@ -117,10 +117,10 @@ def _second_batch(after: SecondStep) -> tuple[residuals.ResidualLaw, Whole]:
     """Return the law of the second batch in the same frame, and the node of kappa of each."""
     problem, labels = after.first.problem, after.first.labels
     t, half = len(after.basis), len(after.p) // 2
-    edge = residuals.normal_cutoff(problem.rows_of_step)
+    edge = rules.normal_cutoff(problem.rows_of_step)
     count = SECOND_BATCH_NODES.get(t, MIN_SECOND_BATCH_NODES)
-    Z, weight = residuals.product_rule([residuals.cut_gaussian(count, edge)] * t)  # off v_1
-    e, pe = residuals.cut_gaussian(SECOND_NOISE_NODES, edge)
+    Z, weight = rules.product_rule([rules.cut_gaussian(count, edge)] * t)  # off v_1
+    e, pe = rules.cut_gaussian(SECOND_NOISE_NODES, edge)
     place = np.flatnonzero(np.abs(after.index[:half]) <= edge)
     index, pk = after.index[place], after.p[place] / after.p[place].sum()
 

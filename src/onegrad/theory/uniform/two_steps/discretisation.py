@@ -15,11 +15,11 @@ from onegrad.exceptions import OutOfScope
 from onegrad.functions.averages import gaussian_averages
 from onegrad.problem import Problem
 from onegrad.theory.prediction import Errors
-from onegrad.theory.uniform import quadrature_nodes
+from onegrad.theory.uniform import quadrature_nodes, rules
 from onegrad.theory.uniform.accuracy import NeglectedSizes
 from onegrad.theory.uniform.concerns import MAX_MEAN_SQUARE
 from onegrad.theory.uniform.discretisation import Equations
-from onegrad.theory.uniform.label_law import LabelCoefficients, labels_given_index
+from onegrad.theory.uniform.laws.labels import LabelCoefficients, labels_given_index
 from onegrad.theory.uniform.neuron_tilt import Tilt, neuron_tilt
 from onegrad.theory.uniform.preparation import NodeCounts
 from onegrad.theory.uniform.quadratic_part import orthonormal_span, quadratic_part
@@ -128,11 +128,11 @@ def moved_neurons(prepared: PreparedTwoSteps, count: int) -> MovedNeurons:
     strength = neuron_strength(after, plane)
     parts = [
         quadrature_nodes.neurons_of_one_length(problem, strength, x, p, prepared.across)
-        for _ in quadrature_nodes.TWO_POINT_NODES
+        for _ in rules.TWO_POINT_NODES
     ]
     g, _, omega, sign, weight = (np.concatenate(q) for q in zip(*parts, strict=True))
     half = len(g) // 2
-    xi, c1 = np.repeat(quadrature_nodes.TWO_POINT_NODES, half), np.repeat(after.first.slopes, half)
+    xi, c1 = np.repeat(rules.TWO_POINT_NODES, half), np.repeat(after.first.slopes, half)
     norm = 1 + quadrature_nodes.length_fluctuation(problem) * xi
     rho1 = after.start(g)[1] * np.sqrt(norm)
     slopes = after.slopes(step.gamma * c1 * step.b * g, rho1)

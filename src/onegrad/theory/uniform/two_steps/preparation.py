@@ -9,10 +9,10 @@ from onegrad.problem import Problem
 from onegrad.theory.direction import output_constants
 from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.gauss_nodes import SpectralMeasure
-from onegrad.theory.uniform.graded_rule import LARGE_DEVIATION, GradedRule, index_rule, neuron_rule
-from onegrad.theory.uniform.label_law import LabelLaw, along_linear
+from onegrad.theory.uniform.laws.labels import LabelLaw, along_linear
 from onegrad.theory.uniform.preparation import prepare_problem
 from onegrad.theory.uniform.quadrature_nodes import conditional_readouts
+from onegrad.theory.uniform.rules import LARGE_DEVIATION, GradedRule, index_rule, neuron_rule
 from onegrad.theory.uniform.two_steps.both_batches import (
     BothBatches,
     BulkMove,

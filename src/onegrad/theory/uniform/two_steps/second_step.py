@@ -35,8 +35,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.functions.averages import Averages, gaussian_averages
 from onegrad.functions.function import Function, MultiIndex
-from onegrad.theory.uniform.graded_rule import GradedRule
-from onegrad.theory.uniform.label_law import (
+from onegrad.theory.uniform.laws.labels import (
     LabelCoefficients,
     labels_given_index,
     off_root,
@@ -44,6 +43,7 @@ from onegrad.theory.uniform.label_law import (
 )
 from onegrad.theory.uniform.preparation import Prepared
 from onegrad.theory.uniform.quadrature_nodes import bulk_variance, readout_law, sample_nodes
+from onegrad.theory.uniform.rules import GradedRule
 
 INDEX_NODES = 21  # of kappa, at least
 SECOND_STEP_READOUTS = 21  # of a Gaussian readout

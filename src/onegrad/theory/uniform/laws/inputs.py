@@ -21,7 +21,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from onegrad.arrays import Floats
+from onegrad.functions.function import Function
+from onegrad.functions.hermite import gauss_hermite
 from onegrad.problem import Problem
+from onegrad.theory.uniform.rules import gauss_rule
 
 # chosen for power laws up to 1/j, not tuned
 SINGLE_DIRECTIONS, NODES_OF_THE_REST = 8, 5
@@ -153,29 +156,6 @@ def power_law(d: int, decay: float) -> tuple[Floats, Floats]:
     return j**-decay, np.concatenate([np.ones(listed), np.diff(ends)])
 
 
-def gauss_rule(x: Floats, weight: Floats, nodes: int) -> tuple[Floats, Floats]:
-    """Return the Gauss rule of a discrete measure, by Lanczos iteration: nodes and weights."""
-    if np.ptp(x) == 0:
-        return x[:1], np.array([weight.sum()])
-    if len(x) <= nodes:
-        return x, weight
-    basis = [np.sqrt(weight / weight.sum())]
-    diagonal, beside = [], []
-    for k in range(nodes):
-        following = x * basis[-1]
-        diagonal.append(basis[-1] @ following)
-        for _ in range(2):  # twice is enough
-            following = following - np.array(basis).T @ (np.array(basis) @ following)
-        size = float(np.linalg.norm(following))
-        if k == nodes - 1 or size < 1e-12 * np.abs(x).max():
-            break
-        beside.append(size)
-        basis.append(following / size)
-    J = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
-    values, vectors = np.linalg.eigh(J)
-    return values, weight.sum() * vectors[0] ** 2
-
-
 @dataclass(frozen=True)
 class TeacherDraw:
     """One draw of a teacher and of the step."""
@@ -248,3 +228,24 @@ def _design(k: int, size: int) -> tuple[Floats, Floats, Floats, Floats]:
         designs.append((cost, squares, row, noise, signs))
     _, squares, row, noise, signs = min(designs, key=lambda design: design[0])
     return squares, row, noise, signs
+
+
+@lru_cache(maxsize=1024)
+def stretched(f: Function, scale: float, shift: float = 0.0) -> Function:
+    """Return z -> f(shift + scale z)."""
+    if abs(scale - 1) < 1e-12 and not shift:
+        return f
+    polynomial = None
+    if f.polynomial is not None:
+        degrees = np.arange(len(f.polynomial))
+        z, p = gauss_hermite(len(degrees) + 2)
+        basis = np.polynomial.hermite_e.hermevander(z, len(degrees) - 1)
+        factorials = np.array([math.factorial(k) for k in degrees], dtype=float)
+        polynomial = tuple((p * f(shift + scale * z)) @ basis / factorials)
+    return Function(
+        f"{f.name} at {shift:.12g} + {scale:.12g} z",
+        lambda x: f(shift + scale * x),
+        lambda x: scale * f.derivative(shift + scale * x),
+        kinks=tuple((kink - shift) / scale for kink in f.kinks),
+        polynomial=polynomial,
+    )

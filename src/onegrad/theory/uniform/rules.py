@@ -14,13 +14,17 @@ mean label over :math:`\sqrt{1-\theta^2}/\theta`: a kink, or a steep slope, ends
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from scipy.special import erfcinv, gammaln, stdtrit
 
 from onegrad.arrays import Floats
 from onegrad.functions.function import MAX_HERMITE_DEGREE, Function
+from onegrad.functions.hermite import gauss_legendre
+from onegrad.problem import Law
 
 MAX_SPACING = 1.3  # L: distance of nodes where nothing is steep, per unit of t
 REACH = 6.0  # P(|x| > 6) = 2e-9
@@ -29,6 +33,11 @@ NEGLIGIBLE_ENERGY = 1e-6  # share of a polynomial's energy at degrees that are n
 RESOLVED_DEGREE = 6  # degree that MAX_SPACING and REACH resolve
 MAX_WIDTH = 8.0  # no function is taken to be smoother than this
 FACTORIALS = np.array([float(math.factorial(k)) for k in range(MAX_HERMITE_DEGREE + 1)])
+# of the law of r, of which smooth functions are averaged: resolvents off its support; not tuned
+NOISE_NODES, TAIL_NODES = 7, 16
+ONE_NODE = np.zeros(1), np.ones(1)  # of what does not vary
+TWO_POINT_NODES = np.array([1.0, -1.0])  # of N(0, 1), exact to degree three
+TWO_POINT_RULE = TWO_POINT_NODES, np.full(2, 0.5)
 
 
 @dataclass(frozen=True)
@@ -138,3 +147,69 @@ def effective_degree(f: Function, shrink: float) -> int:
     energy = f.c**2 * FACTORIALS * min(abs(shrink), 1.0) ** (2 * k)
     tail = np.cumsum(energy[::-1])[::-1]
     return int(np.count_nonzero(tail > NEGLIGIBLE_ENERGY * tail[0])) - 1 if tail[0] > 0 else 0
+
+
+def product_rule(rules: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    """Return the points of a product of rules, one axis in each row, and their probabilities."""
+    axes = np.meshgrid(*[x for x, _ in rules], indexing="ij")
+    p = np.ones(1)
+    for _, weights in rules:
+        p = np.multiply.outer(p, weights)
+    return np.array([axis.ravel() for axis in axes]), p.ravel()
+
+
+def noise_nodes(law: Law, rows: int) -> tuple[Floats, Floats]:
+    """Return nodes of the noise at deviation one: variance 1 unless the tail is cut."""
+    if law.name == "gaussian":
+        return cut_gaussian(NOISE_NODES, normal_cutoff(rows))
+    if law.name == "rademacher":
+        return np.array([-1.0, 1.0]), np.full(2, 0.5)
+    if law.name == "uniform":
+        x, w = gauss_legendre(NOISE_NODES)
+        return np.sqrt(3) * x, w / 2
+    assert law.name == "student-t" and law.parameter is not None
+    nu = law.parameter
+    edge = float(stdtrit(nu, 1 - 1 / (2 * max(rows, 20))))
+    t, w = gauss_legendre(TAIL_NODES)
+    top = np.arcsinh(edge)
+    x = np.sinh(top * t)
+    log_p = gammaln((nu + 1) / 2) - gammaln(nu / 2) - (nu + 1) / 2 * np.log1p(x * x / nu)
+    p = w * np.exp(log_p) * np.cosh(top * t)
+    return x * np.sqrt(1 - 2 / nu), p / p.sum()
+
+
+def normal_cutoff(count: int) -> float:
+    """Return the size beyond which fewer than one of `count` standard normals is expected."""
+    return float(np.sqrt(2) * erfcinv(1 / max(count, 20)))
+
+
+def cut_gaussian(k: int, edge: float) -> tuple[Floats, Floats]:
+    """Return k Gauss-Legendre nodes of N(0, 1) on [-edge, edge], rescaled to unit variance."""
+    t, w = gauss_legendre(k)
+    x = edge * t
+    p = w * np.exp(-x * x / 2)
+    p /= p.sum()
+    return x / np.sqrt(p @ (x * x)), p
+
+
+def gauss_rule(x: Floats, weight: Floats, nodes: int) -> tuple[Floats, Floats]:
+    """Return the Gauss rule of a discrete measure, by Lanczos iteration: nodes and weights."""
+    if np.ptp(x) == 0:
+        return x[:1], np.array([weight.sum()])
+    if len(x) <= nodes:
+        return x, weight
+    basis = [np.sqrt(weight / weight.sum())]
+    diagonal, beside = [], []
+    for k in range(nodes):
+        following = x * basis[-1]
+        diagonal.append(basis[-1] @ following)
+        for _ in range(2):  # twice is enough
+            following = following - np.array(basis).T @ (np.array(basis) @ following)
+        size = float(np.linalg.norm(following))
+        if k == nodes - 1 or size < 1e-12 * np.abs(x).max():
+            break
+        beside.append(size)
+        basis.append(following / size)
+    J = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
+    values, vectors = np.linalg.eigh(J)
+    return values, weight.sum() * vectors[0] ** 2
