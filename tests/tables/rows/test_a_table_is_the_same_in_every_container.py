@@ -68,7 +68,7 @@ def test_numbers_alone_are_as_in_a_matrix(pd):
 def test_mixed_values_are_text_and_an_index_is_no_input(pd, table):
     mixed = pd.DataFrame({"code": [1, 2, "A", None] * 10}, index=range(100, 140))
     got = model().fit(mixed, np.arange(40.0))
-    assert got.input_names_ == ["code=1", "code=2", "code=A", "code=None"]
+    assert got.input_names_ == ["code=1", "code=2", "code=A", "code missing"]
     numbered = table[0].set_axis(range(5), axis=1)
     assert list(model().fit(numbered, table[1]).feature_names_in_) == ["0", "1", "2", "3", "4"]
 
@@ -132,7 +132,7 @@ def test_unknown_categories_are_counted_and_said(table):
 def test_values_of_every_type_that_pandas_has(pd):
     for values, inputs in (
         (pd.array([1, None, 3], dtype="Int64"), ["c", "c missing"]),
-        (pd.array(["a", None, "b"], dtype="string"), ["c=None", "c=a", "c=b"]),
+        (pd.array(["a", None, "b"], dtype="string"), ["c missing", "c=a", "c=b"]),
         ([True, None, False], ["c", "c missing"]),
         (pd.to_timedelta([1, 2, 3], unit="h"), ["c"]),
         ([2**70, 2**71, 5], ["c"]),

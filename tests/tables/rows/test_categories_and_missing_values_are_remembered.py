@@ -22,7 +22,7 @@ def test_values():
     encoding = Encoding.learn(TABLE)
     assert Encoding.from_list(encoding.to_list()) == encoding
     assert encoding.inputs == (
-        "size", "size missing", "colour=None", "colour=blue", "colour=red", "flag", "day",
+        "size", "size missing", "colour missing", "colour=blue", "colour=red", "flag", "day",
         "kind=u", "kind=v",
     )  # fmt: skip
     X = encoding(TABLE)

@@ -63,7 +63,7 @@ def test_words_for_missing_values_are_missing_in_every_container(pd, tmp_path):
     frame = pd.DataFrame({"v": word, "x": X[:300]})
     frame.assign(y=y).to_csv(tmp_path / "v.csv", index=False)
     fitted = model().fit(frame, y)
-    assert fitted.input_names_ == ["v=None", "v=b", "x"]
+    assert fitted.input_names_ == ["v missing", "v=b", "x"]
     of_csv = fitted.predict(source(tmp_path / "v.csv", target="y"))
     np.testing.assert_array_equal(of_csv, fitted.predict(frame))
     assert rmse(of_csv, y) < 1

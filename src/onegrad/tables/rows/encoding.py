@@ -29,7 +29,7 @@ import pyarrow.compute as pc
 from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput
 from onegrad.io.json_values import json_values
-from onegrad.tables.rows.kinds import KINDS, MISSING_TEXT, ColumnType, kind_of
+from onegrad.tables.rows.kinds import KINDS, NONE, ColumnType, kind_of
 from onegrad.tables.rows.likely_mistakes import (
     warn_of_infinities,
     warn_of_words_among_numbers,
@@ -46,6 +46,7 @@ MAX_VALUES_WITH_MEANS = 4096  # bounds the tables of sums in a model's file; not
 TINY = 1e-300  # against division by zero
 
 Codes = np.ndarray[Any, np.dtype[np.intp]]
+Category = str | None  # None: a missing value
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class TargetMeans:
     seed : of the keys that make the folds.
     """
 
-    values: tuple[str, ...]
+    values: tuple[Category, ...]
     weights: Floats
     sums: Floats
     mean: Floats
@@ -96,7 +97,7 @@ class TargetMeans:
 
     @classmethod
     def of(
-        cls, values: Sequence[str], codes: Codes, t: Floats, w: Floats, folds: Codes, seed: int
+        cls, values: Sequence[Category], codes: Codes, t: Floats, w: Floats, folds: Codes, seed: int
     ) -> TargetMeans:
         """Sum over rows with these values (by number, -1 for others), targets, weights, folds."""
         frequent = codes >= 0
@@ -115,7 +116,7 @@ class TargetMeans:
         """Return the sums of JSON values, in the shapes that they must have."""
         arrays = (np.array(json_values[name], np.float64) for name in ("weights", "sums", "mean"))
         weights, sums, mean = arrays
-        values = tuple(map(str, json_values["values"]))
+        values = _categories(json_values["values"])
         return cls(
             values,
             weights.reshape(FOLDS, len(values)),
@@ -151,7 +152,7 @@ class ColumnEncoding:
 
     Parameters
     ----------
-    categories : the values with an indicator; None if the column is not text.
+    categories : the values with an indicator, None for missing ones; None if it is not text.
     fill : the number that replaces missing ones.
     flag : whether an indicator of missing numbers follows.
     target_means : of the values of a column of text that has more of them than indicators.
@@ -161,14 +162,14 @@ class ColumnEncoding:
 
     name: str
     kind: str
-    categories: tuple[str, ...] | None = None
+    categories: tuple[Category, ...] | None = None
     fill: float = 0.0
     flag: bool = False
     target_means: TargetMeans | None = None
     open: bool = False
 
     @property
-    def values(self) -> tuple[str, ...]:
+    def values(self) -> tuple[Category, ...]:
         """All values that the encoding tells apart from others."""
         with_means = () if self.target_means is None else self.target_means.values
         return (*(self.categories or ()), *with_means)
@@ -178,7 +179,10 @@ class ColumnEncoding:
         """Names of the numbers that this column becomes."""
         if self.categories is None:
             return (self.name, f"{self.name} missing") if self.flag else (self.name,)
-        indicators = tuple(f"{self.name}={value}" for value in self.categories)
+        indicators = tuple(
+            f"{self.name} missing" if value is None else f"{self.name}={value}"
+            for value in self.categories
+        )
         K = 0 if self.target_means is None else self.target_means.outputs
         means = [f"{self.name} mean" if K == 1 else f"{self.name} mean {k}" for k in range(K)]
         return (*indicators, *means)
@@ -236,7 +240,10 @@ class Encoding:
     @property
     def column_types(self) -> dict[str, ColumnType]:
         """The type that each column is read as."""
-        return {c.name: ColumnType(c.kind, c.values) for c in self.columns}
+        return {
+            c.name: ColumnType(c.kind, tuple(v for v in c.values if v is not None))
+            for c in self.columns
+        }
 
     @classmethod
     def learn(cls, table: Tabular, targets: SampleTargets | None = None) -> Encoding:
@@ -282,7 +289,7 @@ def _column_from_json(values: Mapping[str, Any]) -> ColumnEncoding:
     return ColumnEncoding(
         name,
         kind,
-        None if categories is None else tuple(map(str, categories)),
+        None if categories is None else _categories(categories),
         float(values["fill"]),
         bool(values["flag"]),
         None if means is None else TargetMeans.from_dict(means),
@@ -290,10 +297,18 @@ def _column_from_json(values: Mapping[str, Any]) -> ColumnEncoding:
     )
 
 
-def codes_of(column: Any, values: Sequence[str]) -> Codes:
+def _categories(values: Sequence[Any]) -> tuple[Category, ...]:
+    return tuple(None if value is None else str(value) for value in values)
+
+
+def in_order(value: Category) -> tuple[str, bool]:
+    """Return the sort key of a category: a missing value stands beside the text "None"."""
+    return (NONE, False) if value is None else (value, True)
+
+
+def codes_of(column: Any, values: Sequence[Category]) -> Codes:
     """(n,) number of each text among the values, -1 where it is none of them."""
-    text = pc.fill_null(column, MISSING_TEXT)
-    codes = pc.index_in(text, value_set=pa.array(values, pa.string()))
+    codes = pc.index_in(column, value_set=pa.array(values, pa.string()))
     return np.asarray(pc.fill_null(codes, -1)).astype(np.intp)
 
 
@@ -307,16 +322,17 @@ def _learn_column(
         warn_of_infinities(name, values)
         fill = float(np.median(finite)) if len(finite) else 0.0
         return ColumnEncoding(name, kind, fill=fill, flag=len(finite) < len(values))
-    pairs = pc.value_counts(pc.fill_null(column, MISSING_TEXT)).to_pylist()
+    pairs = pc.value_counts(column).to_pylist()
     counts = {pair["values"]: pair["counts"] for pair in pairs}
     # equally frequent values by name: the order of the rows must not matter
-    ranked = sorted(counts, key=lambda value: (-counts[value], value))
-    warn_of_written_numbers(name, ranked)
-    categories = tuple(sorted(ranked[:MAX_INDICATORS]))
+    ranked = sorted(counts, key=lambda value: (-counts[value], in_order(value)))
+    texts = [value for value in ranked if value is not None]
+    warn_of_written_numbers(name, texts)
+    categories = tuple(sorted(ranked[:MAX_INDICATORS], key=in_order))
     if len(ranked) <= MAX_INDICATORS or targets is None or folds is None:
         return ColumnEncoding(name, kind, categories)
-    warn_of_words_among_numbers(name, ranked)
-    frequent = sorted(ranked[:MAX_VALUES_WITH_MEANS])
+    warn_of_words_among_numbers(name, texts)
+    frequent = sorted(ranked[:MAX_VALUES_WITH_MEANS], key=in_order)
     codes = codes_of(column, frequent)
     means = TargetMeans.of(frequent, codes, targets.t, targets.w, folds, targets.seed)
     # decides warnings alone: where a twentieth of the rows have values of their own, so will others

@@ -50,12 +50,12 @@ KINDS = {
         ),
     ),
 }
-MISSING_TEXT = "None"  # the category of missing values in a column of text
 # text that is a missing value, as Arrow and pandas read it in CSV files
 MISSING_WORDS = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
     *("N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"),
 )
+NONE = "None"  # a category like any other, unless a model has not seen it
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,12 @@ def convert(column: Any, name: str, column_type: ColumnType | None = None) -> An
 
 
 def _without_missing_words(column: Any, categories: tuple[str, ...]) -> Any:
-    """Return text without the words for missing values, unless a category is spelled like one."""
-    words = pa.array([word for word in MISSING_WORDS if word not in categories], pa.string())
+    """Return text without the words for missing values, unless a category is spelled like one.
+
+    Python writes "None" for a missing value: so it is read where a model knows other categories.
+    """
+    missing_words = (*MISSING_WORDS, NONE) if categories else MISSING_WORDS
+    words = pa.array([word for word in missing_words if word not in categories], pa.string())
     missing = pc.is_in(column, value_set=words)
     # most columns hold none: they are not copied
     if not pc.any(missing).as_py():

@@ -27,7 +27,7 @@ def warn_of_infinities(name: str, values: Floats) -> None:
 
 def warn_of_words_among_numbers(name: str, values: Sequence[str]) -> None:
     """Warn of many numbers and a few words: they are rarely codes, more often damaged entries."""
-    words = [value for value in values if not is_number(value) and value != MISSING_TEXT]
+    words = [value for value in values if not is_number(value)]
     if 0 < len(words) <= MAX_SHARE_OF_WORDS * len(values):
         text = (
             f"numbers and {words[0]!r:.40}: it is read as text with {len(values)} values; "

@@ -124,7 +124,7 @@ def missing_targets(column: Any, name: str) -> np.ndarray[Any, np.dtype[np.bool_
     if is_text(column):
         values = list(column_values(column))
         # zeros count as blanks: NumPy drops them at the end of a text
-        blank = {value for value in set(values) if not value.strip(" \t\r\n\0")}
+        blank = {value for value in set(values) if not (value or "").strip(" \t\r\n\0")}
         missing |= np.array([value in blank for value in values], dtype=bool)
     return missing
 

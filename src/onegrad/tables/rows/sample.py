@@ -18,6 +18,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.arrays.executor import splitmix64
 from onegrad.exceptions import InvalidInput
+from onegrad.tables.rows.kinds import NONE
 from onegrad.tables.rows.table import (
     Tabular,
     Values,
@@ -31,6 +32,7 @@ from onegrad.tables.rows.table import (
 
 MAX_TALLY_ROWS = 131_072  # distinct ones, 3 MB: a tally of more is not kept
 MIN_WEIGHT = 1e-9  # weights are sums of floats: what is less is rounding
+NONE_BYTES = b"\xffNone"  # the text "None", hashed as what no text is: a missing value is str(None)
 
 RowKeys = np.ndarray[Any, np.dtype[np.uint64]]
 
@@ -188,7 +190,8 @@ def _entry_bits(column: Any) -> RowKeys:
     """(n,) 64 bits per entry: a number's own (as float64), a hash of any other value's text."""
     if not isinstance(column, np.ndarray):
         if is_text(column):
-            return _text_bits(*factorize(column))
+            values, codes = factorize(column)
+            return _text_bits([NONE_BYTES if v == NONE else v for v in values], codes)
         column = column_values(column)
     if column.dtype.kind in "fiub":
         return (column.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 + 0.0 == 0.0
@@ -197,5 +200,6 @@ def _entry_bits(column: Any) -> RowKeys:
 
 def _text_bits(values: Any, codes: Values) -> RowKeys:
     # not hash(), which differs from process to process: keys are stored and compared
-    digests = [hashlib.blake2b(str(v).encode(), digest_size=8).digest() for v in values]
+    encoded = (v if isinstance(v, bytes) else str(v).encode() for v in values)
+    digests = [hashlib.blake2b(v, digest_size=8).digest() for v in encoded]
     return np.frombuffer(b"".join(digests), np.uint64)[codes]

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.types as t
 
 from onegrad.exceptions import InvalidInput, closest
-from onegrad.tables.rows.kinds import KINDS, MISSING_TEXT, ColumnType, convert, kind_of
+from onegrad.tables.rows.kinds import KINDS, ColumnType, convert, kind_of
 
 Tabular = Any  # a numpy matrix (n, d) or a pyarrow.Table
 Values = np.ndarray[Any, Any]
@@ -182,10 +182,12 @@ def is_text(column: Any) -> bool:
     return t.is_string(column.type)
 
 
-def factorize(column: Any) -> tuple[list[str], Values]:
-    """Return the distinct values of a column of text, and the number of each row's value."""
-    filled = pc.fill_null(column, MISSING_TEXT)
-    encoded = pa.chunked_array(filled).combine_chunks().dictionary_encode()
+def factorize(column: Any) -> tuple[list[str | None], Values]:
+    """Return the distinct values of a column of text, and the number of each row's value.
+
+    A missing value is None, which no text is.
+    """
+    encoded = pa.chunked_array(column).combine_chunks().dictionary_encode("encode")
     try:
         return encoded.dictionary.to_pylist(), np.asarray(encoded.indices)
     except UnicodeDecodeError:
@@ -193,7 +195,7 @@ def factorize(column: Any) -> tuple[list[str], Values]:
 
 
 def column_values(column: Any) -> Values:
-    """Return a column in the type of its kind as float64 (missing: NaN), or as text."""
+    """Return a column in the type of its kind as float64 (missing: NaN) or text (missing: None)."""
     if is_text(column):
         values, codes = factorize(column)
         return np.array(values, dtype=object)[codes]
