@@ -130,7 +130,7 @@ def test_numpy_opens_it_without_this_package(saved, tmp_path):
     assert (tmp_path / "again").read_bytes() == saved.read_bytes()
     with np.load(saved, allow_pickle=False) as archive:
         np.testing.assert_array_equal(archive["W"], load(saved).fitted_.layers[0].W)
-        assert json.loads(archive["model.json"])["format"] == 5
+        assert json.loads(archive["model.json"])["format"] == 6
 
 
 def npy(numbers):
@@ -160,7 +160,7 @@ def in_array(name, change):
 
 
 def nested(depth):
-    return b'{"format": 5, "choice": ' + b"[" * depth + b"]" * depth + b"}"
+    return b'{"format": 6, "choice": ' + b"[" * depth + b"]" * depth + b"}"
 
 
 UNKNOWN_COLUMN = [{"name": "a", "categories": None}]
@@ -173,8 +173,8 @@ EDITS = [  # what an attacker changes, and what the refusal says
     (lambda m: m.update({"model.json": b"[1]"}), "not a valid model"),
     (lambda m: m.update({"model.json": nested(500)}), "not a valid model"),
     (lambda m: m.update({"model.json": nested(200_000)}), "not a valid model"),
-    (in_header(lambda h: h.update(format=99)), "this version reads format 5"),
-    (in_header(lambda h: h.update(format=4)), "this version reads format 5"),
+    (in_header(lambda h: h.update(format=99)), "this version reads formats 5 and 6"),
+    (in_header(lambda h: h.update(format=4)), "this version reads formats 5 and 6"),
     (in_header(lambda h: h.update(estimator="os.system")), "estimator 'os.system': it is unknown"),
     (in_header(lambda h: h["parameters"].update(evil=1)), "has no argument 'evil'"),
     (in_header(lambda h: h["layer"].update(activation="__import__")), "activation"),
@@ -211,6 +211,8 @@ def test_a_file_edited_without_its_digests_does_not_predict(files, saved):
         in_array("Fty", lambda a: -a),
         in_header(lambda h: h.update(weight=h["weight"] * 2)),
         in_header(lambda h: h.update(labels=1)),
+        in_header(lambda h: h.update(format=5)),
+        in_header(lambda h: h.update(format=4)),  # whatever it says, its digests are compared
         lambda m: m.update({"digests.json": b"{}"}),
         lambda m: m.pop("digests.json"),
     ):

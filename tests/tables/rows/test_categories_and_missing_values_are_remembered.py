@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from onegrad.tables.rows.encoding import MAX_INDICATORS, Encoding
+from onegrad.tables.rows.sample import row_keys
 
 TABLE = pa.table(
     {
@@ -44,3 +45,15 @@ def test_only_frequent_values_get_an_indicator():
     encoding = Encoding.learn(pa.table({"c": values}))
     assert len(encoding.inputs) == MAX_INDICATORS
     assert "c=v150" in encoding.inputs
+
+
+def test_the_text_none_and_a_missing_value_are_two_categories():
+    """Ames housing has both in one column. A model without that category reads it as missing."""
+    both = pa.table({"c": ["None", "b", None, "None"]})
+    encoding = Encoding.learn(both)
+    assert encoding.inputs == ("c missing", "c=None", "c=b")
+    np.testing.assert_array_equal(encoding(both), np.eye(3)[[1, 2, 0, 1]])
+    assert Encoding.from_list(encoding.to_list()) == encoding
+    assert len(set(row_keys(both, None, 0))) == 3  # a sample keeps them apart
+    gaps = Encoding.learn(pa.table({"c": ["b", None]}))
+    np.testing.assert_array_equal(gaps(both), np.eye(2)[[0, 1, 0, 0]])

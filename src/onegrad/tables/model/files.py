@@ -41,9 +41,11 @@ from onegrad.tables.model.targets import (
 from onegrad.tables.parts.fixed_parts import BoostedTrees, CodedNetwork, InputCodes
 from onegrad.tables.parts.neighbours import NearbyRows, Neighbours
 from onegrad.tables.rows.encoding import Encoding
+from onegrad.tables.rows.kinds import NONE
 from onegrad.tables.rows.sample import Tally
 
-MODEL_FORMAT = 5  # of the first release; formats 1 to 4 were never published, and are not read
+MODEL_FORMAT = 6
+FORMAT_OF_0_3 = 5  # of the first release; formats 1 to 4 were never published, and are not read
 HEADER = "model.json"
 DIGESTS = "digests.json"
 
@@ -262,16 +264,18 @@ def _unpacked(content: bytes) -> tuple[dict[str, Any], Arrays]:
         if HEADER not in names:
             raise InvalidInput("archive", problem=f"not a model file; it has no {HEADER}")
         text = archive.read(HEADER)
+        digests = json.loads(archive.read(DIGESTS))
+        _check_digest(digests, HEADER, text)  # before the header says what there is to check
         header = json.loads(text)
-        if header.get("format") != MODEL_FORMAT:
+        if header["format"] == FORMAT_OF_0_3:
+            _translate_from_0_3(header)
+        elif header["format"] != MODEL_FORMAT:
             problem = (
                 f"written by onegrad {header.get('onegrad', '?')!s:.20}; this version reads "
-                f"format {MODEL_FORMAT}"
+                f"formats {FORMAT_OF_0_3} and {MODEL_FORMAT}"
             )
-            raise InvalidInput("format", header.get("format"), problem=problem)
+            raise InvalidInput("format", header["format"], problem=problem)
         header |= {key: _restored(header[key]) for key in NUMERIC_ENTRIES}
-        digests = json.loads(archive.read(DIGESTS))
-        _check_digest(digests, HEADER, text)
         arrays: Arrays = {}
         for name in header["arrays"]:
             if name not in names:
@@ -280,6 +284,14 @@ def _unpacked(content: bytes) -> tuple[dict[str, Any], Arrays]:
             _check_digest(digests, name, data)
             arrays[name.removesuffix(".npy")] = read_array(io.BytesIO(data), f"array {name!r:.40}")
     return header, arrays
+
+
+def _translate_from_0_3(header: dict[str, Any]) -> None:
+    """Change the header of a file of version 0.3 to what this version writes."""
+    for column in header["encoding"] or ():  # the text "None" stood for missing values, too
+        for owner, name in ((column, "categories"), (column["statistics"] or {}, "values")):
+            if owner.get(name):
+                owner[name] = [None if value == NONE else value for value in owner[name]]
 
 
 def _check_digest(digests: Mapping[str, str], name: str, data: bytes) -> None:

@@ -7,7 +7,6 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import AssumptionWarning, warn
-from onegrad.tables.rows.kinds import MISSING_TEXT
 
 # These limits decide warnings alone; they were set on examples of such mistakes, not tuned.
 MAX_SHARE_OF_WORDS = 0.05  # of the values of a column of numbers: more are not mistakes
