@@ -18,6 +18,7 @@ from onegrad.functions.hermite import (
     hermite_coefficients,
     normalised_hermite,
 )
+from onegrad.functions.index_calculus import mean_of
 
 DENSITY_AT_ZERO = 1 / math.sqrt(2 * math.pi)
 
@@ -132,6 +133,24 @@ def test_a_polynomial_is_its_own_expansion():
     assert c == pytest.approx([1, 2, 0, -0.5, 0, 0, 0], abs=1e-14)
     f = resolve("1 + 2*H1 - 0.5*H3")
     assert f(np.array([0.0, 1.0])) == pytest.approx([0.0, 2.0 + 1.0])
+
+
+def test_a_teacher_that_is_written_out_keeps_its_constant():
+    for teacher, mean in {
+        "x + 5": 5.0,
+        "x1*x2 + 5": 5.0,
+        "x^2": 1.0,
+        "relu(x) + x": 1 / math.sqrt(2 * math.pi),
+        "x + 5:centred": 0.0,
+        "x1*x2 + 5:unit": 0.0,
+        "softplus": 0.0,  # a name is centred
+        "relu:raw": 1 / math.sqrt(2 * math.pi),
+        lambda x: x + 5: 5.0,
+    }.items():
+        f = og.Problem(n=10, d=5, N=5, teacher=teacher).teacher_function
+        assert mean_of(f) == pytest.approx(mean, abs=1e-13), teacher
+    assert abs(resolve("x^2 + tanh").c[0]) < 1e-14  # an activation is centred, also if written out
+    assert og.exponents("x^2").hermite == "1 + H2"
 
 
 def test_callables_are_centred_and_need_a_derivative_as_activations():

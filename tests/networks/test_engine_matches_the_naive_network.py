@@ -33,6 +33,11 @@ VARIANTS = {
     "less a fit": {"n": 40, "d": 6, "N": 11, "labels": "residual-least-squares"},
     "of least norm": {"n": 40, "d": 16, "N": 11, "n_step": 9, "labels": "residual-least-squares"},
     "mixture": {"n": 40, "d": 6, "N": 11, "inputs": "mixture(2)", "readout": "rademacher"},
+    "other rows' labels": {"n": 40, "d": 6, "N": 11, "inputs": "student-t(5)", "corrupted": 0.4},
+    "decay": {"n": 40, "d": 6, "N": 11, "weight_decay": 0.3, "readout": "uniform"},
+    "pairs": {"n": 30, "d": 5, "N": 8, "paired": True, "residual": "full"},
+    "pairs, steps that decay": {"n": 30, "d": 5, "N": 8, "paired": True, "residual": "full"}
+    | {"steps": 2, "weight_decay": 0.1},
 }
 
 
@@ -80,7 +85,7 @@ def test_errors_match(name):
             X, y, _ = data(drawn, Purpose.STEP, p.n_step, batch)
             y = y - mean - X @ beta
             G = naive.gradient(X, y, W, a, p.sigma, p.sigma.derivative, scale)
-            W = W + size * naive.direction(G, X, p.update)
+            W = (1 - p.weight_decay) * W + size * naive.direction(G, X, p.update)
         F, F_test = p.sigma(X_tilde @ W.T), p.sigma(X_test @ W.T)
         for j, lam in enumerate(RIDGES):
             assert_same_errors(errors, (i, j), p, lam, F, y_tilde, F_test, clean, rel=1e-9)

@@ -93,6 +93,31 @@ def test_label_noise_has_its_variance_and_corruption_its_fraction():
     assert np.var(corrupted) == pytest.approx(1, rel=0.05)
 
 
+@pytest.mark.parametrize("law", ["gaussian", "student-t(5)", "spiked(8)", "mixture(3)", "rows"])
+def test_a_corrupted_label_is_that_of_another_row(law):
+    """All quantiles are those of the clean labels, the index of which is not standard normal."""
+    n = 20_000
+    options = {"n": n, "d": D, "N": 5, "teacher": "x^3"}
+    if law != "rows":
+        options |= {"inputs": law, "input_overlap": 0.9 * (law[0] in "sm")}
+    data = np.random.default_rng(0).exponential(size=(3 * n, D)) if law == "rows" else None
+    labels = []
+    for q in (0.0, 0.3):
+        p = og.Problem(**options, corrupted=q)
+        sampler = Sampler.of(p, (0,), get_ops(), data=data)
+        labels.append(np.concatenate([b.y[0] for b in sampler.blocks(RowSet(Purpose.RIDGE, n))]))
+    clean, corrupted = labels
+    changed = corrupted != clean
+    assert changed.mean() == pytest.approx(0.3, abs=0.02)
+    u = np.cbrt(labels)  # the index
+    assert abs(np.corrcoef(u[0][changed], u[1][changed])[0, 1]) < 5 / np.sqrt(changed.sum())
+    # Kolmogorov and Smirnov's distance, passed by one pair of samples in a thousand
+    import scipy.stats
+
+    limit = 1.95 * np.sqrt(1 / changed.sum() + 1 / n)
+    assert scipy.stats.ks_2samp(u[1][changed], u[0]).statistic < limit
+
+
 def test_the_network_is_scaled_as_documented():
     _, _, network = rows(10, d=500, N=400)
     W, teacher = network.W[0], network.sampler.beta_star[0]
@@ -103,9 +128,25 @@ def test_the_network_is_scaled_as_documented():
     _, _, sphere = rows(10, d=500, N=400, weights="sphere", readout="rademacher")
     np.testing.assert_allclose(np.linalg.norm(sphere.W[0], axis=1), 1, rtol=1e-12)
     np.testing.assert_allclose(np.abs(sphere.a[0]), 1 / 20, rtol=1e-12)
+    _, _, uniform = rows(10, d=2, N=40_000, readout="uniform")
+    g = np.sqrt(40_000) * uniform.a[0]
+    assert np.abs(g).max() <= np.sqrt(3)
+    assert np.mean(g**2) == pytest.approx(1, abs=4 * np.sqrt(0.8 / 40_000))  # E g^4 = 9/5
     _, _, several = rows(10, d=9, teacher="H1@1*H1@3")
     teacher = several.sampler.beta_star[0]
     np.testing.assert_allclose(teacher.T @ teacher, np.eye(3), atol=1e-12)
+
+
+def test_pairs_cancel():
+    _, _, network = rows(10, d=7, N=12, paired=True, readout="uniform", residual="full")
+    W, a = network.W[0].reshape(2, 6, 7), network.a[0].reshape(2, 6)
+    np.testing.assert_array_equal(W[0], W[1])
+    np.testing.assert_array_equal(a[0], -a[1])
+    assert len(np.unique(a)) == 12
+    # the output is zero: the residual is the label
+    np.testing.assert_allclose(network.first.beta, network.first.beta_labels, atol=1e-15)
+    with pytest.raises(og.InvalidInput, match="N must be even with paired neurons; got 13"):
+        og.Problem(n=10, d=7, N=13, paired=True)
 
 
 def test_a_users_rows_are_each_used_once():

@@ -1,8 +1,10 @@
 """The registry of named functions, and the function that a specification stands for.
 
 A specification is a name (`"tanh"`), a formula (`"H1 + 0.5*H2"`, `"tanh(2*x)"`) or a Python
-callable. The function is centred under N(0, 1) unless the text ends in `:raw`; `:unit` also scales
-it to unit variance.
+callable. An activation and every named function are centred under N(0, 1); a teacher that is
+written out, as a formula or a callable, is taken as it is: its constant is part of the label.
+After the text, `:raw` keeps the mean, `:centred` takes it off, and `:unit` also scales to unit
+variance.
 """
 
 import math
@@ -51,7 +53,7 @@ def resolve(spec: FunctionSpec, argument: str = "activation") -> Function | Mult
     Parameters
     ----------
     spec : a name, a formula, a Function (returned unchanged), a callable, or a pair
-        (callable, derivative). Callables are centred.
+        (callable, derivative).
     argument : name of the argument in exceptions; an activation must have a derivative.
     """
     if isinstance(spec, Function | MultiIndex):
@@ -79,10 +81,15 @@ def resolve_activation(spec: FunctionSpec) -> Function:
 
 def _from_callable(value: ArrayFunction, slope: ArrayFunction | None, argument: str) -> Function:
     name = getattr(value, "__name__", "callable")
-    return _adjusted(Function(name, value, slope or _no_slope), "centred", argument)
+    return _adjusted(Function(name, value, slope or _no_slope), _own_mode(argument), argument)
 
 
 _resolve_callable = lru_cache(maxsize=64)(_from_callable)  # called for every point of a grid
+
+
+def _own_mode(argument: str) -> str:
+    """Return what is done to a function that is written out and says nothing of it."""
+    return "raw" if argument == "teacher" else "centred"
 
 
 def _no_slope(_: Array) -> Array:
@@ -94,7 +101,8 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
     if len(text) > formula.MAX_FORMULA_LENGTH:
         raise InvalidInput(argument, text, f"at most {formula.MAX_FORMULA_LENGTH} characters long")
     base, _, mode = text.partition(":")
-    base, mode = case_insensitive(base.strip(), REGISTRY), mode.strip().lower() or "centred"
+    base, mode = case_insensitive(base.strip(), REGISTRY), mode.strip().lower()
+    mode = mode or ("centred" if base in REGISTRY else _own_mode(argument))
     if mode not in _MODES:
         raise InvalidInput(argument, text, problem="after ':' must come raw, unit or centred")
     if base in REGISTRY:

@@ -46,7 +46,9 @@ def features_of(model: str, network: Network, etas: tuple[float, ...]) -> Featur
     if model in ("spiked", "spiked-printed") and any(etas):
         return spiked(network, etas, printed=model == "spiked-printed")
     f = IDENTITY if model == "gaussian-equivalent" else None
-    features = network.trained(etas, f) if any(etas) else network.untrained(f)
+    p = network.sampler.problem
+    moves = any(etas) or p.weight_decay or p.later_alpha
+    features = network.trained(etas, f) if moves else network.untrained(f)
     return features if f is None else gaussian_equivalent(network.sampler, features)
 
 
@@ -85,6 +87,8 @@ def spiked(network: Network, etas: tuple[float, ...], printed: bool) -> FeatureM
     p, a = network.sampler.problem, network.a
     if p.steps != 1:
         raise InvalidInput("steps", p.steps, "1 for the spiked features")
+    if p.weight_decay:
+        raise InvalidInput("weight_decay", p.weight_decay, "0 for the spiked features")
     c = [float(x) for x in p.sigma.c]
     counts = [spikes_of_step(p.n, eta) for eta in etas]
     beta, delta = spike_direction(network, printed)

@@ -15,8 +15,8 @@ import numpy as np
 from onegrad.arrays import Array, Ops, namespace, transpose
 from onegrad.functions.function import Function
 from onegrad.networks.sampling import SampleBlock, Sampler, step_rows, sum_over_rows
-from onegrad.networks.streams import GAUSSIAN, RANDOM_SIGNS, Purpose, Streams
-from onegrad.problem import PRECONDITIONER_SHIFT, Problem
+from onegrad.networks.streams import GAUSSIAN, Purpose, Streams
+from onegrad.problem import PRECONDITIONER_SHIFT, Law, Problem
 
 ALL_NEURONS = slice(None)
 
@@ -120,10 +120,11 @@ class Network:
     def trained_weights(self, eta: float) -> Array:
         """Return the weights after `problem.steps` steps, the first of size eta."""
         p = self.sampler.problem
-        W = self.W + eta * self.first_update
+        rest = 1 - p.weight_decay  # of the weights before a step
+        W = rest * self.W + eta * self.first_update
         later_etas = p.replace(eta=eta).later_steps if p.steps > 1 else ()
         for step, later_eta in enumerate(later_etas, 1):
-            W = W + later_eta * update(self.sampler, self.gradient(W, step).G, step)
+            W = rest * W + later_eta * update(self.sampler, self.gradient(W, step).G, step)
         return W
 
     def trained(self, etas: tuple[float, ...], f: Function | None = None) -> FeatureMap:
@@ -131,7 +132,7 @@ class Network:
         p, ops = self.sampler.problem, self.sampler.ops
         f = f or p.sigma
         if p.steps == 1 and len(etas) > 1:  # weights are linear in eta: two products serve all
-            return shared_features(ops, f, self.W, self.first_update, etas)
+            return shared_features(ops, f, (1 - p.weight_decay) * self.W, self.first_update, etas)
         maps = [layer_features(ops, f, self.trained_weights(eta)) for eta in etas]
 
         def in_turn(block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
@@ -179,19 +180,25 @@ def _covariance(sampler: Sampler, step: int) -> Array:
 
 
 def draw_weights(problem: Problem, streams: Streams) -> Array:
-    """Draw W_0, shape (B, N, d): rows N(0, I/d) or uniform on the unit sphere."""
+    """Draw W_0, shape (B, N, d): rows N(0, I/d) or uniform on the unit sphere.
+
+    Of paired neurons the second half has the weights of the first, and minus its readouts.
+    """
     # the same normals for both laws: a seed's directions do not depend on the lengths
-    W = streams.entries(GAUSSIAN, (Purpose.WEIGHTS,), 0, problem.N, problem.d)
+    neurons = problem.N // (1 + problem.paired)
+    W = streams.entries(GAUSSIAN, (Purpose.WEIGHTS,), 0, neurons, problem.d)
     sphere = problem.weights == "sphere"
     W /= (W * W).sum(-1)[..., None] ** 0.5 if sphere else math.sqrt(problem.d)
-    return W
+    return namespace(W).concatenate([W, W], 1) if problem.paired else W
 
 
 def draw_readout(problem: Problem, streams: Streams) -> Array:
-    """Draw a, shape (B, N): sqrt(N) a has standard normal, unit or random-sign entries."""
-    law = RANDOM_SIGNS if problem.readout == "rademacher" else GAUSSIAN
-    a = streams.entries(law, (Purpose.READOUT,), 0, problem.N, 1)[..., 0]
-    return (0 * a + 1 if problem.readout == "constant" else a) / math.sqrt(problem.N)
+    """Draw a, shape (B, N): sqrt(N) a has entries of the law of the readout."""
+    law = GAUSSIAN if problem.readout == "constant" else Law(problem.readout)
+    neurons = problem.N // (1 + problem.paired)
+    a = streams.entries(law, (Purpose.READOUT,), 0, neurons, 1)[..., 0]
+    a = (0 * a + 1 if problem.readout == "constant" else a) / math.sqrt(problem.N)
+    return namespace(a).concatenate([a, -a], 1) if problem.paired else a
 
 
 def layer_features(ops: Ops, f: Function, W: Array) -> FeatureMap:

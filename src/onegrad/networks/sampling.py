@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from onegrad.arrays import Array, ExecutionPolicy, Floats, Ops, namespace
+from onegrad.arrays import Array, ExecutionPolicy, Floats, Ops, namespace, to_numpy
 from onegrad.networks.streams import (
     ENTRY_LAWS,
     GAUSSIAN,
@@ -110,12 +110,22 @@ class InputRows:
             data, first = self.data, rows_before(self.problem, rows) + start
             rows_of = [data[order[first : first + count]] for order in self.orders]
             return lambda: self.streams.ops.asarray(np.stack(rows_of))
-        entries = self.law if self.law.name in ENTRY_LAWS else GAUSSIAN
-        key = (rows.purpose, rows.batch)
-        drawn = self.streams.begin_entries(entries, key, start, count, self.problem.d)
-        return lambda: self._shaped(drawn(), rows, start, count)
+        return self._begin_drawing((rows.purpose, rows.batch), start, count)
 
-    def _shaped(self, X: Array, rows: RowSet, start: int, count: int) -> Array:
+    def others(self, rows: RowSet, start: int, count: int) -> Array:
+        """Return as many other rows of the same law, or any of a user's rows."""
+        key = (Purpose.REPLACE, rows.purpose, rows.batch)
+        if self.data is None:
+            return self._begin_drawing(key, start, count)()
+        u = self.streams.entries(UNIT_INTERVAL, key, start, count, 1)[..., 0]
+        return self.streams.ops.asarray(self.data[(to_numpy(u) * len(self.data)).astype(int)])
+
+    def _begin_drawing(self, key: tuple[int, ...], start: int, count: int) -> Callable[[], Array]:
+        entries = self.law if self.law.name in ENTRY_LAWS else GAUSSIAN
+        drawn = self.streams.begin_entries(entries, key, start, count, self.problem.d)
+        return lambda: self._shaped(drawn(), key, start, count)
+
+    def _shaped(self, X: Array, key: tuple[int, ...], start: int, count: int) -> Array:
         """Return independent entries with the covariance of the law."""
         if self.scales is not None:
             X *= self.scales
@@ -127,8 +137,8 @@ class InputRows:
             projections = (X * self.direction).sum(-1)[..., None]
             shift = (math.sqrt(1 + self.law.parameter) - 1) * projections
         else:  # a mixture of two centres
-            key = (Purpose.SIGN, rows.purpose, rows.batch)
-            shift = self.law.parameter * self.streams.entries(RANDOM_SIGNS, key, start, count, 1)
+            signs = self.streams.entries(RANDOM_SIGNS, (Purpose.SIGN, *key), start, count, 1)
+            shift = self.law.parameter * signs
         return X + shift * self.direction
 
 
@@ -254,19 +264,25 @@ class Sampler:
         return self.ops.by_rows(lambda i: f.labels(X[:, i] @ self.beta_star), X.shape[1])
 
     def noisy_labels(self, clean: Array, rows: RowSet, start: int) -> Array:
-        """Add noise; replace a fraction of the labels by those of independent inputs."""
+        """Add noise; replace a fraction of the labels by those of other rows."""
         p, y, count, key = self.problem, clean, clean.shape[1], (rows.purpose, rows.batch)
         entries = self.streams.entries
         if p.corrupted:
             u = entries(UNIT_INTERVAL, (Purpose.CORRUPT, *key), start, count, 1)[..., 0]
-            f = p.teacher_function
-            # no whole input is needed: its indices are independent normals
-            other = entries(GAUSSIAN, (Purpose.REPLACE, *key), start, count, f.indices)
-            y = y + (u < p.corrupted) * (f.labels(other) - clean)
+            y = y + (u < p.corrupted) * (self._other_labels(rows, start, count) - clean)
         if p.noise:
             noise = entries(p.noise_distribution, (Purpose.NOISE, *key), start, count, 1)
             y = y + p.noise * noise[..., 0]
         return y
+
+    def _other_labels(self, rows: RowSet, start: int, count: int) -> Array:
+        """Return clean labels of other rows, (B, count)."""
+        f = self.problem.teacher_function
+        if self.inputs.data is None and self.inputs.law == GAUSSIAN:
+            # no whole rows are needed: their indices are independent normals
+            key = (Purpose.REPLACE, rows.purpose, rows.batch)
+            return f.labels(self.streams.entries(GAUSSIAN, key, start, count, f.indices))
+        return self.clean_labels(self.inputs.others(rows, start, count))
 
     def all_ridge_rows(self) -> SampleBlock:
         """Return all rows of the ridge fit as one block."""

@@ -32,7 +32,7 @@ class Purpose(IntEnum):
     SIGN = 16  # with a purpose: on which side of a mixture its rows lie
     NOISE = 17  # with a purpose: the label noise of its rows
     CORRUPT = 18  # with a purpose: which of its labels are replaced
-    REPLACE = 19  # with a purpose: by the labels of which inputs
+    REPLACE = 19  # with a purpose: by the labels of which other rows
     NORMALS = 20  # with a purpose: the independent part of the Gaussian equivalent
 
 

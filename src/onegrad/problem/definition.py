@@ -54,7 +54,9 @@ class Problem(Conventions):
         computed. If neither is given, eta = 0: the untrained network.
     n_step : rows of the gradient step (default n).
     weights : rows of W_0 are N(0, I/d) or uniform on the unit sphere.
-    readout : entries of sqrt(N) a are N(0, 1), one, or plus or minus one.
+    readout : entries of sqrt(N) a are N(0, 1), uniform of unit variance, one, or plus or minus one.
+    paired : whether neurons come in pairs (w, a), (w, -a), so that the initial output is zero: the
+        residual of the first step is then the label, whatever `residual` says.
     residual : residual of the step: the label, the label minus the initial output, or the label
         minus that output over sqrt(N), the mean-field scaling.
     steps, batches : number of steps; each on a fresh batch or all on the same one.
@@ -66,11 +68,12 @@ class Problem(Conventions):
         then those of the fit and the network together.
     update : direction of the step: the gradient, the gradient times the inverse covariance of its
         rows, or its orthogonal factor; all have the length of the gradient.
+    weight_decay : share of the weights that a step takes off, W = (1 - weight_decay) W_0 + eta G.
     inputs : distribution of the inputs, e.g. "student-t(5)"; see onegrad.problem.INPUT_LAWS.
     input_overlap : cosine between the direction of spiked or mixture inputs and the teacher's first
         direction.
-    noise_law, corrupted : distribution of the label noise; fraction of labels replaced by fresh
-        ones.
+    noise_law, corrupted : distribution of the label noise; fraction of labels replaced by that of
+        another row, drawn from the same inputs.
     ridge_rows : ridge on fresh rows or on the rows of the step.
     intercept : whether the ridge fit has an unpenalised constant.
 
@@ -101,8 +104,9 @@ class Problem(Conventions):
         papers=("σ", "σ", "σ"), group="functions"))
     teacher: Any = field(default="H1", metadata=description(
         label="Teacher σ⋆", symbol="σ⋆", kind="text", choices=TEACHERS,
-        help="a name or a formula such as H1 + H2/sqrt(2) or x1*x2; its value at β⋆·x is the"
-        " noiseless label", papers=("σ⋆", "σ*", "g"), group="functions"))
+        help="a name, centred under N(0, 1), or a formula such as H1 + H2/sqrt(2) or x1*x2, as"
+        " written; its value at β⋆·x is the noiseless label",
+        papers=("σ⋆", "σ*", "g"), group="functions"))
     noise: float = field(default=0.0, metadata=description(
         label="Label noise σ_ε", symbol="σ_ε", help="standard deviation of the label noise",
         low=0.0, papers=("σ_ε", "σ_ε", "√Δ"), group="functions", limits=(0, 100), slider=(0, 2)))
@@ -126,11 +130,15 @@ class Problem(Conventions):
         label="Initial weights W₀", symbol="W₀", kind="choice",
         help="rows of W₀ are N(0, I/d) or uniform on the unit sphere",
         papers=("sphere", "Gaussian", "Gaussian or sphere"), group="network"))
-    readout: Literal["gaussian", "constant", "rademacher"] = field(
+    readout: Literal["gaussian", "uniform", "constant", "rademacher"] = field(
         default="gaussian", metadata=description(
-            label="Readout a", symbol="a", help="entries of √N·a are N(0, 1), one, or ±1",
+            label="Readout a", symbol="a",
+            help="entries of √N·a are N(0, 1), uniform over [−√3, √3], one, or ±1",
             kind="choice", papers=("N(0, I/N)", "a/√N with a ~ N(0, I/N)", "constant, 1/√p"),
             group="network"))
+    paired: bool = field(default=False, metadata=description(
+        label="Paired neurons", kind="flag",
+        help="neurons in pairs (w, a), (w, −a): the initial output is zero"))
     residual: Literal["labels", "full", "mean-field"] = field(
         default="labels", metadata=description(
             label="Residual", kind="choice",
@@ -156,6 +164,9 @@ class Problem(Conventions):
             label="Update", kind="choice",
             help="direction of the step: the gradient, the gradient times the inverse covariance of"
             " its rows, or its orthogonal factor; all have the length of the gradient"))
+    weight_decay: float = field(default=0.0, metadata=description(
+        label="Weight decay", help="share δ of the weights that a step takes off, W = (1−δ)W₀ + ηG",
+        low=0.0, high=1.0))
     inputs: str = field(default="gaussian", metadata=description(
         label="Law of the inputs", help="distribution of the inputs", kind="law", laws=INPUT_LAWS,
         papers=("gaussian", "gaussian", "gaussian")))
@@ -167,7 +178,7 @@ class Problem(Conventions):
         label="Law of the noise", help="distribution of the label noise", kind="law",
         laws=NOISE_LAWS, papers=("gaussian", "gaussian", "gaussian")))
     corrupted: float = field(default=0.0, metadata=description(
-        label="Corrupted labels", help="fraction of labels replaced by fresh ones",
+        label="Corrupted labels", help="fraction of labels replaced by that of another row",
         low=0.0, high=1.0))
     ridge_rows: Literal["fresh", "same"] = field(default="fresh", metadata=description(
         label="Rows of ridge", help="ridge on fresh rows, or on the rows of the step",
@@ -196,6 +207,8 @@ class Problem(Conventions):
         if teacher.indices > self.d:
             allowed = f"a function of at most d = {self.d} indices"
             raise InvalidInput("teacher", teacher.name, allowed)
+        if self.paired and self.N % 2:
+            raise InvalidInput("N", self.N, "even with paired neurons")
 
     def __repr__(self) -> str:
         """Return a call that makes this problem: sizes, and what is not at its default."""
