@@ -22,7 +22,7 @@ from onegrad.tables.model.calibration import MIN_REPEATS, interval_width
 from onegrad.tables.model.targets import ClassTargets, NumericTargets
 from onegrad.tables.rows.encoding import encode
 from onegrad.tables.rows.partitions import sum_over_partitions
-from onegrad.tables.rows.sample import Sample
+from onegrad.tables.rows.sample import Sample, effective_rows
 from onegrad.tables.rows.sources import Source
 from onegrad.tables.rows.table import Values, is_table, take_rows
 from onegrad.tables.sklearn_api.base import FeatureLearner
@@ -167,8 +167,7 @@ def _interval_facts(residuals: Floats, w: Floats, targets: NumericTargets) -> di
 
 
 def _width(residuals: Floats, w: Floats) -> float:
-    rows = float(w.sum() ** 2 / (w**2).sum()) if len(w) else 0.0
-    return float(interval_width(residuals, w, rows, coverage=0.9)[0])
+    return float(interval_width(residuals, w, effective_rows(w), coverage=0.9)[0])
 
 
 def _named_values(estimator: FeatureLearner, rows: Any, i: int) -> dict[str, Any]:

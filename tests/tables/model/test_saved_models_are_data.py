@@ -6,6 +6,7 @@ import os
 import pickle
 import shutil
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import onegrad as og
 from forgeries import rewrite_model
 from onegrad.cli import main
 from onegrad.exceptions import InvalidInput
+from onegrad.functions import REGISTRY
 from onegrad.tables import load
 
 RNG = np.random.default_rng(0)
@@ -255,6 +257,23 @@ def test_a_python_function_cannot_be_saved(tmp_path):
         model.save(tmp_path / "m")
 
 
+def test_a_function_of_another_meaning_is_refused(tmp_path):
+    registered = og.Function("bend", np.sin, np.cos)
+    try:
+        for function in (registered, replace(registered, value=np.cos)):
+            REGISTRY.pop("bend", None)
+            og.register(function)
+            if function is registered:
+                og.OneStepRegressor(5, activation="bend", random_state=0).fit(X, Y).save(
+                    tmp_path / "m"
+                )
+                load(tmp_path / "m").predict(X)
+            else:
+                assert "'bend': that function has other values" in refused(tmp_path / "m")
+    finally:
+        REGISTRY.pop("bend", None)
+
+
 def forged(shape, descr="<f8"):
     """An .npy member whose header promises more than there is."""
     buffer = io.BytesIO()
@@ -313,3 +332,6 @@ def test_the_command_refuses_in_one_line(files, saved, tmp_path, capsys):
 def test_a_missing_file_is_named_once(tmp_path):
     path = tmp_path / "absent.model"
     assert refused(path) == f"{path}: no such file"
+    os.mkfifo(path)
+    for special in (path, tmp_path):
+        assert refused(special) == f"{special}: is a folder, a device or a pipe, not a file"

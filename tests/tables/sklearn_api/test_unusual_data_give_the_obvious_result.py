@@ -1,6 +1,7 @@
 """Constant columns, one row, one class, equal targets, mixed types: results or one-line errors."""
 
 import warnings
+from datetime import UTC, datetime, time
 
 import numpy as np
 import pytest
@@ -198,3 +199,38 @@ def test_arrays_that_say_more_than_their_numbers_are_refused():
             with pytest.raises(InvalidInput, match=message) as raised:
                 use(inputs, targets)
             assert "\n" not in str(raised.value), name
+
+
+def test_dates_as_labels_come_back_as_dates(tmp_path):
+    days = np.array(["2020-01-01", "2021-01-01", "2022-01-01"], "M8[D]")[
+        np.digitize(Y, [-0.5, 0.5])
+    ]
+    for labels in (days, days.astype("M8[ns]"), days.tolist()):
+        model = og.OneStepClassifier(4, random_state=0).fit(X, labels)
+        model.save(tmp_path / "m")
+        predicted = load(tmp_path / "m").predict(X)
+        assert predicted.dtype.kind == "M" and set(predicted) <= set(days)
+        np.testing.assert_array_equal(predicted, model.predict(X))
+        model.remove(X[:5], days[:5].astype("M8[s]"))  # the same instants
+    zoned = [datetime.combine(day, time(), UTC) for day in days.tolist()]
+    for labels, problem in ((zoned, "time zone"), ([*days[:-1], np.datetime64("NaT")], "missing")):
+        with pytest.raises(InvalidInput, match=problem):
+            model.fit(X, labels)
+    with pytest.raises(InvalidInput, match="one label per row, all dates"):
+        model.partial_fit(X, Y > 0)
+
+
+def test_tiny_weights_are_weights():
+    """Their squares underflow: intervals of 80 rows were those of one."""
+    ones, tiny = (small().fit(X, Y, np.full(len(X), w)) for w in (1.0, 1e-300))
+    for rows in ((), (X[:3], Y[:3])):
+        if rows:
+            ones.remove(*rows)
+            tiny.remove(*rows, np.full(3, 1e-300))
+        np.testing.assert_array_equal(tiny.predict(X), ones.predict(X))
+    assert tiny.fitted_.statistics.effective_rows == ones.fitted_.statistics.effective_rows
+
+
+def test_a_dict_is_no_matrix():
+    with pytest.raises(InvalidInput, match="a dict of columns, and the model was fitted on a mat"):
+        small().fit(X, Y).predict(FRAME)

@@ -46,7 +46,11 @@ def _class_targets(
         if class_weight is not None:
             raise InvalidInput("class_weight", problem="y has several labels per row; give None")
         return MultilabelTargets(sample.y.shape[1])
-    labels = np.array(sorted(sample.labels)) if classes is None else classes
+    labels = classes
+    if labels is None:  # those of some dates are numbers of nanoseconds
+        labels = np.array(
+            sorted(sample.labels), sample.y.dtype if sample.y.dtype.kind == "M" else None
+        )
     if len(labels) < 2:
         problem = f"a classifier needs at least 2 classes; y has {len(labels)} class"
         raise InvalidInput("y", problem=problem)

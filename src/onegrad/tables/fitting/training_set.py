@@ -20,7 +20,7 @@ from onegrad.tables.model.calibration import CalibrationRows, Mask
 from onegrad.tables.model.targets import NumericTargets, Targets
 from onegrad.tables.rows.encoding import Encoding, SampleTargets, encode, input_names
 from onegrad.tables.rows.likely_mistakes import warn_of_few_digits, warn_of_lone_values
-from onegrad.tables.rows.sample import RowKeys, Sample
+from onegrad.tables.rows.sample import RowKeys, Sample, effective_rows
 from onegrad.tables.rows.table import is_table
 
 MINIBATCH_ROWS = 256
@@ -230,7 +230,7 @@ def held_rows(w: Floats, share: float, member: int = 0) -> Mask:
     """
     above = np.cumsum(w[::-1])[::-1] - 0.5 * w  # weight above the middle of each row
     held = share * w.sum()
-    few = w.sum() ** 2 < MIN_ROWS_FOR_TURNS * (w @ w)
+    few = effective_rows(w) < MIN_ROWS_FOR_TURNS
     turn = 0 if few or not share else member % max(round(1 / share), 1)
     mask = (above >= turn * held) & (above < (turn + 1) * held)
     # a single row, or a first one with most of the weight: without it nothing may be left to learn

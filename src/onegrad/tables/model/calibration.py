@@ -14,7 +14,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput
 from onegrad.tables.first_layer.scaling import ScaledRows
-from onegrad.tables.rows.sample import RowKeys
+from onegrad.tables.rows.sample import RowKeys, effective_rows
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -58,9 +58,8 @@ class CalibrationRows:
 
     @property
     def effective_rows(self) -> float:
-        """Number of rows of equal weight that say as much: (sum w)^2 / sum w^2, copies apart."""
-        w = self.rows.w
-        return float(w.sum() ** 2 / (w**2 / self.copies).sum()) if len(w) else 0.0
+        """Number of rows of equal weight that say as much."""
+        return effective_rows(self.rows.w, self.copies)
 
 
 def interval_width(residuals: Floats, w: Floats, rows: float, coverage: float) -> Floats:

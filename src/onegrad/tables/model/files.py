@@ -9,6 +9,7 @@ noticed. They are read as data, and whatever does not fit together is refused by
 import hashlib
 import io
 import json
+import re
 import struct
 import zipfile
 import zlib
@@ -60,6 +61,7 @@ NEARBY_ARRAYS = {"points": "pr", "t": "pK", "w": "p"}  # after near_, besides th
 CODE_ARRAYS = ("column", "start", "rise", "stop", "fall")  # after code_, of networks on codes
 NETWORK_ARRAYS = ("network_W", "network_b")  # before the number of the layer, single precision
 TREE_ARRAYS = {"columns": "TD", "thresholds": "TD", "values": "TLK"}  # after tree_
+PROBES = np.linspace(-3.0, 3.0, 13)  # at which a function must be what it was
 MAX_DEPTH = 16  # of trees in a file
 IN_SINGLE = ("near_points", "tree_values")  # precision
 MAY_BE_INFINITE = ("low", "high", "y_low", "y_high", "scale", "squash")
@@ -132,12 +134,14 @@ def _header(fitted: Fitted) -> dict[str, Any]:
         "encoding": None if fitted.encoding is None else fitted.encoding.to_list(),
         "layer": {
             "activation": layer.activation.name,
+            "activation_values": layer.activation(PROBES).tolist(),
             "skip": layer.skip,
             "bound": layer.bound,
             "copies": layer.scaling.copies,
         },
         "rows": fitted.rows,
         "weight": member.sums.weight,
+        "weight_unit": fitted.weight_unit,
         "frozen": fitted.is_frozen,
         "single": targets.single if isinstance(targets, NumericTargets) else None,
         "ridges": [member.ridge for member in fitted.members],
@@ -156,6 +160,7 @@ def _header(fitted: Fitted) -> dict[str, Any]:
         "rows_at_fit": statistics.rows,
         "changes": [fitted.changes.added, fitted.changes.removed],
         "labels": targets.outputs if isinstance(targets, MultilabelTargets) else None,
+        "label_type": str(targets.values.dtype) if isinstance(targets, ClassTargets) else None,
         "tally_seed": None if fitted.tally is None else fitted.tally.seed,
     }
 
@@ -196,7 +201,9 @@ def _arrays(fitted: Fitted) -> Arrays:
         arrays |= {f"y_{name}": getattr(targets, name) for name in TARGET_ARRAYS}
     if isinstance(targets, ClassTargets):
         labels = targets.values
-        arrays["classes"] = labels.astype(str) if labels.dtype == object else labels
+        arrays["classes"] = labels.astype(
+            {"O": str, "M": np.int64}.get(labels.dtype.kind, labels.dtype)
+        )
         if targets.weights is not None:
             arrays["class_weights"] = targets.weights
     return arrays
@@ -248,7 +255,9 @@ def read_model(path: str | Path, estimators: Mapping[str, Callable[..., Any]]) -
 
 def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
     if not path.is_file():
-        raise InvalidInput("model", problem=f"no such file{suggest_file(path)}")
+        special = "is a folder, a device or a pipe, not a file"
+        problem = special if path.exists() else f"no such file{suggest_file(path)}"
+        raise InvalidInput("model", problem=problem)
     content = path.read_bytes()
     try:
         return _unpacked(content)
@@ -375,12 +384,17 @@ def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
         tuple(_neighbours(header, reader)),
         tuple(_networks(header, arrays, targets)),
         _trees(reader),
+        float(header.get("weight_unit", 1.0)),
     )
 
 
 def _members(header: dict[str, Any], reader: ArrayReader) -> Iterator[Member]:
     of_layer, frozen = header["layer"], header["frozen"]
     activation = resolve_activation(of_layer["activation"])
+    values = of_layer.get("activation_values")
+    if values is not None and not np.allclose(activation(PROBES), values, rtol=1e-9, atol=1e-12):
+        problem = "that function has other values here than where the model was saved"
+        raise InvalidInput("activation", activation.name, problem=problem)
     skip, bound = bool(of_layer["skip"]), float(of_layer["bound"])
     scaling = Scaling.of_arrays(reader.take(SCALING_ARRAYS), int(of_layer["copies"]))
     rows, weight = int(header["rows"]), float(header["weight"])
@@ -465,6 +479,8 @@ def _targets(header: dict[str, Any], arrays: Arrays) -> Targets:
         raise InvalidInput("classes", f"{values.dtype}{values.shape}", "a vector of labels")
     if len(np.unique(values)) != len(values) or (np.sort(values) != values).any():
         raise InvalidInput("classes", problem="they are not distinct and sorted")
+    if re.fullmatch(r"datetime64\[\w+\]", str(header.get("label_type"))):
+        values = values.astype(np.int64).view(header["label_type"])
     if weights is not None and (weights.shape != values.shape or weights.dtype != np.float64):
         raise InvalidInput("class weights", allowed="one number per class")
     return ClassTargets(values, weights)
@@ -498,6 +514,8 @@ def _check_values(fitted: Fitted) -> None:
         raise InvalidInput("column importances", allowed="one number per column")
     of_members = (number for m in fitted.members for number in (m.ridge, m.share))
     sizes = (fitted.members[0].sums.weight, fitted.statistics.link.slope, *of_members)
+    if not 0 < fitted.weight_unit <= 1:
+        raise InvalidInput("weight unit", fitted.weight_unit, "positive, at most one")
     if fitted.rows < 0 or not np.isfinite(sizes).all() or min(sizes) < 0:
         raise InvalidInput("weight, ridge, slope", allowed="finite and not negative")
     if not all(np.isfinite(member.readout.coef).all() for member in fitted.members):

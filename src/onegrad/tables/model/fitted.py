@@ -268,6 +268,7 @@ class Fitted:
     neighbours: tuple[Neighbours, ...] = ()  # times 1/M
     networks: tuple[CodedNetwork, ...] = ()  # times 1/M; fixed
     trees: BoostedTrees | None = None  # times 1/M; fixed
+    weight_unit: float = 1.0  # in which the weights of rows are
 
     def __repr__(self) -> str:
         return f"Fitted({len(self.members)} networks, {self.rows} rows)"

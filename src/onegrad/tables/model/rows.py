@@ -25,7 +25,7 @@ from onegrad.tables.model.targets import NumericTargets, Targets
 from onegrad.tables.parts.neighbours import NearbyRows, Neighbours
 from onegrad.tables.rows.encoding import Encoding, encode
 from onegrad.tables.rows.partitions import Partition, RowBlock, S, add_optional
-from onegrad.tables.rows.sample import RowKeys, Tally, add_tallies, row_keys
+from onegrad.tables.rows.sample import RowKeys, Tally, add_tallies, effective_rows, row_keys
 from onegrad.tables.rows.table import is_table, take_rows
 
 MAX_WEIGHT = 1e100  # its products with squares of anything scaled are finite
@@ -296,7 +296,7 @@ def calibrate(fitted: Fitted, blocks: Iterator[RowBlock]) -> Fitted:
         ),
         residuals=t - predicted,
         residual_weights=w,
-        effective_rows=float(w.sum() ** 2 / (w @ w)),
+        effective_rows=effective_rows(w),
         link=targets.link(predicted, t, w),
         choice={
             **fitted.statistics.choice,

@@ -18,6 +18,7 @@ from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput
 from onegrad.ridge import TARGET_BITS, grid_step, round_to_grid
 from onegrad.tables.first_layer.scaling import weighted_mean_and_deviation
+from onegrad.tables.rows.sample import effective_rows
 from onegrad.tables.rows.table import Values
 
 MAX_TARGET = 1e300  # largest size of a target
@@ -145,10 +146,9 @@ def label_rows(w: Floats) -> float:
     """Return the number of labelled rows that weights stand for.
 
     A weight of two is two equal rows, as everywhere in scikit-learn; where weights are small
-    shares, their effective number (sum w)^2 / sum w^2.
+    shares, their effective number.
     """
-    total = float(w.sum())
-    return max(total, total**2 / float(w @ w))
+    return max(float(w.sum()), effective_rows(w))
 
 
 class LabelTargets(ABC):
@@ -235,6 +235,10 @@ class LabelTargets(ABC):
         """Return minus the (m,) log-probabilities that a link gives to what is true."""
 
 
+# labels of one kind can be compared; the letters are NumPy's
+LABEL_KINDS = dict.fromkeys("fiub", "numbers") | dict.fromkeys("UO", "text") | {"M": "dates"}
+
+
 @dataclass(frozen=True)
 class ClassTargets(LabelTargets):
     """One label per row: +1 for its class and -1 for others; one column for two classes."""
@@ -248,10 +252,9 @@ class ClassTargets(LabelTargets):
 
     def index(self, y: Values) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return the number of each label among the classes."""
-        text = self.values.dtype.kind in "UO"
-        if y.ndim != 1 or text != (y.dtype.kind not in "fiub"):
-            kind = "text" if text else "numbers"
-            raise InvalidInput("y", allowed=f"one label per row, all {kind}")
+        kinds = [LABEL_KINDS.get(array.dtype.kind) for array in (self.values, y)]
+        if y.ndim != 1 or kinds[0] != kinds[1]:
+            raise InvalidInput("y", allowed=f"one label per row, all {kinds[0]}")
         index = np.minimum(np.searchsorted(self.values, y), len(self.values) - 1)
         unknown = self.values[index] != y
         if np.any(unknown):

@@ -98,6 +98,17 @@ def add_tallies(a: Tally | None, b: Tally | None) -> Tally | None:
     return total if len(total.keys) <= MAX_TALLY_ROWS else None
 
 
+def effective_rows(w: Floats, copies: Floats | float = 1.0) -> float:
+    r"""Return the number of rows of equal weight that say as much, copies of a row apart.
+
+    .. math:: \frac{(\sum w_i)^2}{\sum w_i^2 / c_i}
+    """
+    if not w.any():
+        return 0.0
+    w = np.ldexp(w, -np.frexp(w.max())[1])  # exact: squares of tiny weights would underflow
+    return float(w.sum() ** 2 / (w @ (w / copies)))
+
+
 @dataclass(frozen=True)
 class Sample:
     """At most `size` rows: keys in increasing order, inputs, targets, weights.
@@ -193,6 +204,8 @@ def _entry_bits(column: Any) -> RowKeys:
             values, codes = factorize(column)
             return _text_bits([NONE_BYTES if v == NONE else v for v in values], codes)
         column = column_values(column)
+    if column.dtype.kind == "M":  # a date in one unit
+        return column.astype("datetime64[us]").view(np.uint64)
     if column.dtype.kind in "fiub":
         return (column.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 + 0.0 == 0.0
     return _text_bits(*np.unique(column.astype(str), return_inverse=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Integral
 from pathlib import Path
@@ -34,9 +34,11 @@ from onegrad.tables.rows.partitions import sum_over_partitions
 from onegrad.tables.sklearn_api.input_data import (
     MATRIX_CHECKS,
     first_rows,
+    in_units,
     is_source,
     more_rows,
     numeric_blocks,
+    weight_unit,
 )
 
 
@@ -111,8 +113,9 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     def _sample_rows(self) -> Any:
         return self.sample_rows
 
-    def _check_targets(self, y: Any) -> None:
-        """Refuse targets that validation would change or not name."""
+    def _plain_targets(self, y: Any) -> Any:
+        """Return targets as NumPy knows them; refuse those that validation would change."""
+        return y
 
     def _as_targets(self, y: Any) -> Any:
         """Return validated targets as numbers or labels."""
@@ -121,13 +124,13 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     # -- validation as scikit-learn does it ----------------------------------------------------
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
-        self._check_targets(y)
+        y = self._plain_targets(y)
         X, y = validate_data(self, X, y, reset=reset, **MATRIX_CHECKS, **self._target_checks)
         return X, self._as_targets(y)
 
     def _validated_targets(self, y: Any) -> Any:
         """Return targets that came beside a table."""
-        self._check_targets(y)
+        y = self._plain_targets(y)
         return self._as_targets(_check_y(y, estimator=self, **self._target_checks))
 
     # -- fitting -------------------------------------------------------------------------------
@@ -171,7 +174,8 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         check_parameter("hold_out", self.hold_out, 0, 0.9)
         if self.n_jobs is not None and not (isinstance(self.n_jobs, Integral) and self.n_jobs):
             raise InvalidInput("n_jobs", self.n_jobs, "None or a whole number other than 0")
-        data = first_rows(self, X, y, sample_weight)
+        unit = weight_unit(sample_weight)
+        data = first_rows(self, X, y, in_units(sample_weight, unit))
         seed = int(check_random_state(self.random_state).randint(2**31))
         jobs = 1 if self.n_jobs is None else self.n_jobs
         if self.verbose and progress is None:
@@ -188,7 +192,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         )
         if fitted.encoding is not None and is_source(X):
             self.feature_names_in_ = np.array(fitted.encoding.names, dtype=object)
-        return self._publish(fitted)
+        return self._publish(replace(fitted, weight_unit=unit))
 
     def _publish(self, fitted: Fitted) -> Self:
         """Show a state in the attributes that scikit-learn and people look for."""

@@ -31,6 +31,8 @@ MATRIX_CHECKS: dict[str, Any] = {
     "accept_sparse": "csr",
 }
 
+MIN_LARGEST_WEIGHT = 1e-150  # the square of a smaller one has fewer digits, or none
+
 
 class UnknownValueWarning(AssumptionWarning):
     """A column holds values that the model has not seen."""
@@ -93,6 +95,7 @@ def first_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
 def more_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
     """Return further rows for a fitted estimator."""
     check_plain(X=X, y=y, sample_weight=sample_weight)
+    sample_weight = in_units(sample_weight, estimator.fitted_.weight_unit)
     encoding: Encoding | None = estimator.fitted_.encoding
     if is_source(X):
         return with_learned_types(source(X, y, sample_weight), encoding)
@@ -114,6 +117,20 @@ def _table_source(
     y = estimator._validated_targets(y)
     check_consistent_length(table, y)
     return source(table, y, _weights(sample_weight, table)).aligned(categorical)
+
+
+def weight_unit(sample_weight: Any) -> float:
+    """Return the largest weight where its square would underflow, otherwise one."""
+    weights = np.asarray(sample_weight)
+    largest = float(weights.max(initial=0.0)) if weights.dtype.kind == "f" else 0.0
+    return largest if 0 < largest < MIN_LARGEST_WEIGHT else 1.0
+
+
+def in_units(sample_weight: Any, unit: float) -> Any:
+    """Return weights in a unit."""
+    return (
+        sample_weight if unit == 1.0 or sample_weight is None else np.asarray(sample_weight) / unit
+    )
 
 
 def _weights(sample_weight: Any, X: Any) -> Floats | None:
@@ -152,6 +169,9 @@ def numeric_blocks(estimator: Any, X: Any) -> Iterator[Floats]:
     """Yield blocks of numeric inputs of a fitted estimator; warn of values it does not know."""
     check_plain(X=X)
     encoding: Encoding | None = estimator.fitted_.encoding
+    if encoding is None and isinstance(X, dict):
+        problem = "it is a dict of columns, and the model was fitted on a matrix; pass a matrix"
+        raise InvalidInput("X", problem=problem)
     if encoding is None and not is_source(X):
         X = _without_gaps(estimator, validate_data(estimator, X, reset=False, **MATRIX_CHECKS))
         if not issparse(X):

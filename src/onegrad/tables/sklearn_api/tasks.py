@@ -1,5 +1,6 @@
 """Regression and classification: what differs in targets and predictions."""
 
+from datetime import date
 from numbers import Real
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
@@ -125,13 +126,20 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
     def _task(self) -> task.LearningTask:
         return task.classification(self.class_weight)
 
-    def _check_targets(self, y: Any) -> None:
-        """Refuse labels that are missing, of several types, or that NumPy would make equal."""
-        one_dimensional = isinstance(y, list | tuple) or str(getattr(y, "dtype", "")) == "object"
-        values = list(y) if one_dimensional and np.ndim(y) == 1 else []
+    def _plain_targets(self, y: Any) -> Any:
+        """Return dates as such; refuse labels that are missing, mixed, or equal to NumPy alone."""
+        objects = isinstance(y, list | tuple) or (
+            hasattr(y, "dtype") and np.asarray(y).dtype == "O"
+        )
+        values = list(y) if objects and np.ndim(y) == 1 else []
         # NaN alone is unequal to itself
         if any(label is None or label != label for label in values):
             raise InvalidInput("y", problem="some labels are missing; drop those rows first")
+        if values and all(isinstance(label, date) for label in values):
+            if any(getattr(label, "tzinfo", None) is not None for label in values):
+                problem = "its labels are dates with a time zone; give text, or dates without one"
+                raise InvalidInput("y", problem=problem)
+            return np.array(values, "datetime64")
         types = sorted({"number" if isinstance(v, Real) else type(v).__name__ for v in values})
         if len(types) > 1:
             problem = f"its labels are of several types, {' and '.join(types)}; make them one"
@@ -139,6 +147,7 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
         if any(isinstance(label, str) and label.endswith("\0") for label in values):
             problem = "a label ends with a zero character, which NumPy drops"
             raise InvalidInput("y", problem=problem)
+        return y
 
     def _as_targets(self, y: Any) -> Any:
         """Return one label per row, or a matrix of 0 and 1 with a column for each of several."""
@@ -149,7 +158,10 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
         if kind == "multiclass-multioutput":
             problem = "it has several columns; several labels per row are 0 and 1, one column each"
             raise InvalidInput("y", problem=problem)
-        return column_or_1d(y, warn=True)
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "M" and np.isnat(y).any():
+            raise InvalidInput("y", problem="some labels are missing; drop those rows first")
+        return y
 
     def _publish(self, fitted: Fitted) -> Self:
         super()._publish(fitted)
@@ -162,7 +174,8 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
         """Add rows; the first call learns the first layer and may name all classes."""
         if hasattr(self, "fitted_") or classes is None:
             return super().partial_fit(X, y, sample_weight)
-        declared = task.classification(self.class_weight, np.unique(classes))
+        labels = np.unique(self._plain_targets(classes))
+        declared = task.classification(self.class_weight, labels)
         return self._fit(X, y, sample_weight, declared)
 
     def decision_function(self, X: Any) -> Floats:
