@@ -1,6 +1,7 @@
 """Formulas: right meaning, and a clear line at once for anything else."""
 
 import math
+import pickle
 import re
 
 import numpy as np
@@ -73,6 +74,34 @@ def test_a_formula_in_x_is_that_function_with_its_slope_and_kinks():
         for k, he in enumerate((np.ones_like(z), z, z**2 - 1, z**3 - 3 * z)):  # kinks included
             sample = expected(z) * he / math.factorial(k)
             assert abs(f.c[k] - sample.mean()) < 4 * sample.std() / np.sqrt(len(z)), (text, k)
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_formula_that_is_pickled_is_the_same_function(text):
+    f = resolve(f"{text}:unit")
+    again = pickle.loads(pickle.dumps(f))
+    x = np.linspace(-3, 3, 101)
+    assert again == f and hash(again) == hash(f)
+    np.testing.assert_array_equal(again(x), f(x))
+    np.testing.assert_array_equal(again.derivative(x), f.derivative(x))
+    problem = og.Problem(n=9, d=5, N=9, activation=text)
+    assert pickle.loads(pickle.dumps(problem)) == problem
+
+
+def test_no_formula_takes_long_to_read():
+    """Each took 0.4 to 26 s, to read or to use, and more powers would have taken for ever."""
+    for text, reason in {
+        "abs(sin(50*x)*" * 15 + "x" + ")" * 15: "more than 128 kinks",
+        "elu(H40-H39+" * 18 + "sin(13*x)" + ")" * 18: "more than 128 kinks",
+        "1/(2+gelu^9+" * 18 + "abs(sin(9*x))" + ")" * 18: "more than 300 operations",
+        "((tanh(x)^40)^40)^40": "more than 300 operations",
+        "sin(1000000*x)": "faster than sin(120*x)",
+        "tanh(x) + 0.5*sin(400*x)": "faster than sin(120*x)",
+    }.items():
+        with pytest.raises(og.InvalidInput, match=re.escape(reason)):
+            resolve(text, "teacher")
+    for text in ("sin(100*x)", "cos(x)^2 + sin(x)^2", "tanh(100*x)", "relu(sin(10*x))"):
+        assert math.isfinite(resolve(text, "teacher").second_moment)
 
 
 def test_kinks_are_where_a_function_meets_them():

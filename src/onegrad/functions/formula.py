@@ -25,7 +25,7 @@ import ast
 import itertools
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import ClassVar
@@ -35,7 +35,7 @@ import scipy
 
 from onegrad.arrays import Array
 from onegrad.exceptions import InvalidInput, case_insensitive, closest
-from onegrad.functions.function import ArrayFunction, Function, HermiteSum, Monomial, index_count
+from onegrad.functions.function import Function, HermiteSum, Monomial, index_count
 from onegrad.functions.index_calculus import monomial_product
 
 Combination = dict[Monomial, float]
@@ -43,6 +43,9 @@ Combination = dict[Monomial, float]
 # What a formula may be is limited so that a hostile one ends at once; the limits were not tuned.
 MAX_FORMULA_LENGTH = 400
 MAX_TERMS, MAX_DEGREE = 64, 40
+# The slowest formula found within both is read in 0.3 s; before, others took 26 s. The theory of
+# 89 kinks takes 2 s, that of 267 took 39 s.
+MAX_KINKS, MAX_OPERATIONS = 128, 300
 _MAX_PAIRS = 4 * MAX_TERMS  # of terms that one product multiplies out, before equal ones are added
 _CANCELLATION = 1e-15  # a sum this small beside its terms is zero: x^2 - 1 - H2 has no term left
 _GRID = np.linspace(-14.0, 14.0, 28_001)  # N(0, 1) has no mass beyond it
@@ -96,6 +99,10 @@ class Polynomial:
         degrees = {m[0][1] if m else 0: c for m, c in self.terms}
         return tuple(degrees.get(k, 0.0) for k in range(max(degrees, default=0) + 1))
 
+    @property
+    def operations(self) -> int:
+        return len(self.coefficients)
+
     def value(self, x: Array) -> Array:
         return HermiteSum(self.coefficients)(x)
 
@@ -103,7 +110,63 @@ class Polynomial:
         return HermiteSum(self.coefficients).derivative(x)
 
 
-Expression = Polynomial | Function  # a Function is of one number, and not yet named
+@dataclass(frozen=True)
+class Composed:
+    """A function of one number, made of its parts by a rule; unlike a closure it can be pickled."""
+
+    rule: str
+    parts: tuple[Part, ...]
+    kinks: tuple[float, ...]
+    continuous: bool
+
+    @cached_property
+    def operations(self) -> int:
+        """Number of operations on numbers; a part counts as often as it stands there."""
+        return 1 + sum(getattr(part, "operations", 1) for part in self.parts)
+
+    def value(self, x: Array) -> Array:
+        return _RULES[self.rule][0](x, *self.parts)
+
+    def slope(self, x: Array) -> Array:
+        return _RULES[self.rule][1](x, *self.parts)
+
+    def named(self, name: str) -> Function:
+        """Return the function that a formula stands for."""
+        value, slope = _Method(self, "value"), _Method(self, "slope")
+        return Function(name, value, slope, self.kinks, continuous=self.continuous)
+
+
+@dataclass(frozen=True)
+class _Method:
+    """Value or slope of an expression; a bound method would not equal itself once pickled."""
+
+    of: Composed
+    name: str
+
+    def __call__(self, x: Array) -> Array:
+        values: Array = getattr(self.of, self.name)(x)
+        return values
+
+
+Expression = Polynomial | Composed
+Part = Expression | Function  # a Function has a name and is applied to x, or to the next part
+_RULES: Mapping[str, tuple[Callable[..., Array], Callable[..., Array]]] = {  # value and slope
+    "sum": (lambda x, f, g: f.value(x) + g.value(x), lambda x, f, g: f.slope(x) + g.slope(x)),
+    "difference": (
+        lambda x, f, g: f.value(x) - g.value(x),
+        lambda x, f, g: f.slope(x) - g.slope(x),
+    ),
+    "product": (
+        lambda x, f, g: f.value(x) * g.value(x),
+        lambda x, f, g: f.slope(x) * g.value(x) + f.value(x) * g.slope(x),
+    ),
+    "inverse": (lambda x, f: 1 / f.value(x), lambda x, f: -f.slope(x) / f.value(x) ** 2),
+    "function": (lambda x, f: f(x), lambda x, f: f.derivative(x)),
+    "composite": (
+        lambda x, f, g: f(g.value(x)),
+        lambda x, f, g: f.derivative(g.value(x)) * g.slope(x),
+    ),
+}
 
 
 def constant(value: float) -> Polynomial:
@@ -123,12 +186,7 @@ def add(left: Expression, right: Expression, sign: float = 1.0) -> Expression:
         for monomial, c in right.terms:
             _accumulate(total, monomial, sign * c)
         return Polynomial.of(total)
-    return _function(
-        lambda x: left.value(x) + sign * right.value(x),
-        lambda x: left.slope(x) + sign * right.slope(x),
-        left,
-        right,
-    )
+    return _composed("sum" if sign == 1.0 else "difference", left, right)
 
 
 def multiply(left: Expression, right: Expression) -> Expression:
@@ -141,12 +199,7 @@ def multiply(left: Expression, right: Expression) -> Expression:
             for monomial, c in monomial_product(m1, m2):
                 _accumulate(total, monomial, c * c1 * c2)
         return Polynomial.of(total)
-    return _function(
-        lambda x: left.value(x) * right.value(x),
-        lambda x: left.slope(x) * right.value(x) + left.value(x) * right.slope(x),
-        left,
-        right,
-    )
+    return _composed("product", left, right)
 
 
 def divide(left: Expression, right: Expression) -> Expression:
@@ -161,10 +214,7 @@ def divide(left: Expression, right: Expression) -> Expression:
     # in this form a NaN is refused as well
     if not size.min() > _MIN_DIVISOR * np.median(size):
         raise ExpressionError("division by an expression that vanishes")
-    inverse = _function(
-        lambda x: 1 / right.value(x), lambda x: -right.slope(x) / right.value(x) ** 2, right
-    )
-    return multiply(left, inverse)
+    return multiply(left, _composed("inverse", right))
 
 
 def power(base: Expression, exponent: int) -> Expression:
@@ -193,15 +243,10 @@ def compose(f: Function, inner: Expression) -> Expression:
         if (number := inner.number) is not None:
             return constant(float(f(np.array(number))))
         if inner.coefficients == (0.0, 1.0):  # x itself
-            return _function(f, f.derivative, f)
+            return _composed("function", f)
     points = [root for kink in f.kinks for root in _crossings(inner, kink)]
-    return Function(
-        "",
-        lambda x: f(inner.value(x)),
-        lambda x: f.derivative(inner.value(x)) * inner.slope(x),
-        kinks=tuple(sorted({*inner.kinks, *points})),
-        continuous=inner.continuous and (f.continuous or not points),
-    )
+    continuous = inner.continuous and (f.continuous or not points)
+    return _checked(Composed("composite", (f, inner), _joined(inner.kinks, points), continuous))
 
 
 def _accumulate(total: Combination, monomial: Monomial, c: float) -> None:
@@ -211,18 +256,29 @@ def _accumulate(total: Combination, monomial: Monomial, c: float) -> None:
     total[monomial] = 0.0 if abs(after) < _CANCELLATION * (abs(before) + abs(c)) else after
 
 
-def _require_one_index(*expressions: Expression) -> None:
+def _require_one_index(*expressions: Part) -> None:
     for expression in expressions:
         if isinstance(expression, Polynomial):
             _ = expression.coefficients
 
 
-def _function(value: ArrayFunction, slope: ArrayFunction, *parts: Expression) -> Function:
-    """Return a function made of expressions; it is smooth where all of them are."""
+def _composed(rule: str, *parts: Part) -> Composed:
+    """Return the function that a rule makes of parts; it is smooth where all of them are."""
     _require_one_index(*parts)
-    kinks = {kink for part in parts for kink in part.kinks}
-    continuous = all(part.continuous for part in parts)
-    return Function("", value, slope, tuple(sorted(kinks)), continuous=continuous)
+    kinks, continuous = _joined(*(p.kinks for p in parts)), all(p.continuous for p in parts)
+    return _checked(Composed(rule, parts, kinks, continuous))
+
+
+def _joined(*kinks: Iterable[float]) -> tuple[float, ...]:
+    return tuple(sorted(set(itertools.chain(*kinks))))
+
+
+def _checked(expression: Composed) -> Composed:
+    if len(expression.kinks) > MAX_KINKS:
+        raise ExpressionError(f"more than {MAX_KINKS} kinks")
+    if expression.operations > MAX_OPERATIONS:
+        raise ExpressionError(f"more than {MAX_OPERATIONS} operations, powers multiplied out")
+    return expression
 
 
 def _crossings(inner: Expression, level: float) -> list[float]:
@@ -237,7 +293,10 @@ def _crossings(inner: Expression, level: float) -> list[float]:
     # an expression that stays at the level, as relu does at 0, has no crossing there
     roots = [float(x) for x in on_grid] if len(on_grid) < 99 else []
     signs = np.sign(above)
-    for i in np.flatnonzero(signs[:-1] * signs[1:] < 0):
+    passed = np.flatnonzero(signs[:-1] * signs[1:] < 0)
+    if len(passed) > MAX_KINKS:
+        raise ExpressionError(f"more than {MAX_KINKS} kinks")
+    for i in passed:
         roots.append(float(scipy.optimize.brentq(distance, _GRID[i], _GRID[i + 1])))
     return roots
 
