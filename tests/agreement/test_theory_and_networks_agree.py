@@ -59,6 +59,23 @@ def test_uniform_theory(name):
             assert se < 0.05 * mean, "too few replicates to see a wrong factor"
 
 
+@pytest.mark.parametrize(
+    "others", [{}, pytest.param({"steps": 2, "alpha": 0.45}, marks=pytest.mark.full)]
+)
+def test_uniform_readouts_are_neither_normal_nor_of_one_size(others):
+    p = og.Problem(
+        **{"n": 300, "d": 100, "N": 200, "noise": 0.3, "ridge": 0.05, "alpha": 0.6, **others},
+        readout="uniform",
+    )
+    networks = simulate(p, SEEDS, n_test=2048)
+    misses = {
+        readout: (networks.train.mean - og.predict(p.replace(readout=readout)).train)
+        / networks.train.se
+        for readout in ("uniform", "rademacher")
+    }
+    assert abs(misses["uniform"]) < TOLERANCE < abs(misses["rademacher"])
+
+
 def test_untrained_networks_meet_the_random_features_theory():
     p = PROBLEMS["relu, quadratic teacher"].replace(weights="sphere")
     ridges = [1e-3, 1e-1, 10.0]

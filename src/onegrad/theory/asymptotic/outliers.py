@@ -15,7 +15,12 @@ import scipy
 
 from onegrad.arrays import Floats
 from onegrad.functions.function import Function
-from onegrad.functions.hermite import gauss_hermite, gaussian_rule, normalised_hermite
+from onegrad.functions.hermite import (
+    gauss_hermite,
+    gauss_legendre,
+    gaussian_rule,
+    normalised_hermite,
+)
 from onegrad.problem import Problem
 from onegrad.theory.asymptotic.assumptions import assumption_warnings, require_linear_part
 from onegrad.theory.asymptotic.bulk import Bulk
@@ -119,6 +124,9 @@ def readout_law(readout: str) -> tuple[Floats, Floats]:
     """Return nodes and weights for g = sqrt(N) a."""
     if readout == "gaussian":
         return gauss_hermite(READOUT_NODES)
+    if readout == "uniform":
+        x, p = gauss_legendre(READOUT_NODES)
+        return np.sqrt(3) * x, p / 2
     if readout == "constant":
         return np.ones(1), np.ones(1)
     return np.array([-1.0, 1.0]), np.array([0.5, 0.5])

@@ -21,6 +21,7 @@ from onegrad.theory.uniform.preconditioned.covariance import preconditioned
 from onegrad.theory.uniform.quadrature_nodes import (
     bulk_variance,
     conditional_readouts,
+    large_readout,
     slopes_by_length,
 )
 from onegrad.theory.uniform.rules import LARGE_DEVIATION, GradedRule, index_rule, neuron_rule
@@ -147,7 +148,7 @@ def _rules(
     """Return rules for the index, for a neuron's weight along v, and for its readout given that."""
     gaussian = problem.readout == "gaussian"
     spike, own = abs(step.gamma * step.c1 * step.b), 1 / np.sqrt(problem.d)
-    g = np.array([1.0, -1.0]) * (LARGE_DEVIATION if gaussian else 1.0)
+    g = np.array([1.0, -1.0]) * large_readout(problem)
     rho2 = bulk_variance(step, problem.phi_step, g, covariance.trace) @ covariance.trace.weight
     strength = (np.abs(spike * g) + LARGE_DEVIATION * own) / np.sqrt(np.maximum(rho2, 1e-12))
     fitted = labels.fit.has_direction

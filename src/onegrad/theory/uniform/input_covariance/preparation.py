@@ -11,7 +11,7 @@ from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.hermite import gauss_hermite
 from onegrad.problem import Problem
-from onegrad.theory.direction import MAX_CENTRED_MEAN
+from onegrad.theory.direction import MAX_CENTRED_MEAN, is_of_one_size
 from onegrad.theory.uniform.covariance import step_covariance
 from onegrad.theory.uniform.input_covariance.explicit_step import (
     ExplicitStep,
@@ -24,6 +24,7 @@ from onegrad.theory.uniform.laws.inputs import (
     teacher_draws,
 )
 from onegrad.theory.uniform.laws.labels import along_linear
+from onegrad.theory.uniform.quadrature_nodes import large_readout, readout_law
 from onegrad.theory.uniform.rules import (
     LARGE_DEVIATION,
     MAX_WIDTH,
@@ -128,9 +129,9 @@ def prepare_draws(
         for draw in teacher_draws(spectrum, count)
         for constant in _constants(problem, spectrum)
     ]
-    # normal readouts tell neurons apart by themselves: a second index matters less, and costs most,
-    # unless all functions are few
-    alike = problem.readout != "gaussian" or problem.sigma.polynomial is not None
+    # readouts of several sizes tell neurons apart by themselves: a second index matters less, and
+    # costs most, unless all functions are few
+    alike = is_of_one_size(problem) or problem.sigma.polynomial is not None
     if alike and any(a.d2 for a in steps[0].activations):
         seconds = [second_direction(step) for step in steps]
         if np.mean([share for _, share in seconds]) > MIN_INDEX_SHARE:
@@ -199,7 +200,9 @@ def second_direction(step: ExplicitStep) -> tuple[Floats, float]:
     It is the leading eigenvector of the mean of Q among the directions that stand alone.
     """
     problem, spectrum, v = step.problem, step.spectrum, step.v
-    g, p = gauss_hermite(NODES_OF_A_READOUT) if problem.readout == "gaussian" else (np.ones(1),) * 2
+    one = np.ones(1)
+    normal = gauss_hermite(NODES_OF_A_READOUT)
+    g, p = (one, one) if is_of_one_size(problem) else readout_law(problem, normal)
     gamma_g = step.gamma * g
     epsilon = gamma_g * step.activation.d2
     noise = gamma_g**2 * step.activation.nu * problem.phi_step
@@ -277,7 +280,7 @@ def _noise(step: ExplicitStep) -> NoiseOfStep:
 
 def _largest_along_v(step: ExplicitStep) -> float:
     """Return the variance along v after the step of a neuron with a large readout, times d."""
-    g = np.array([1.0, -1.0]) * _large_readout(step.problem)
+    g = np.array([1.0, -1.0]) * large_readout(step.problem)
     along = (step.kernels @ step.v) @ step.v
     epsilon = step.gamma * g * max((a.d2 for a in step.activations), key=abs)
     noise = (step.gamma * g) ** 2 * step.activation.nu * step.problem.phi_step
@@ -285,14 +288,10 @@ def _largest_along_v(step: ExplicitStep) -> float:
     return float(max(largest, step.initial_along_v))
 
 
-def _large_readout(problem: Problem) -> float:
-    return LARGE_DEVIATION if problem.readout == "gaussian" else 1.0
-
-
 def _rules(step: ExplicitStep, growth: float) -> tuple[GradedRule, GradedRule]:
     """Return rules for the index and for a neuron's weight along v."""
     problem, d, tau = step.problem, step.problem.d, step.activation.tau
-    gaussian, large = problem.readout == "gaussian", _large_readout(problem)
+    gaussian, large = problem.readout == "gaussian", large_readout(problem)
     spike = abs(step.gamma * step.activation.c1 * step.b)
     before, after = (math.sqrt(step.initial_along_v * x / d) for x in (1.0, growth))
     strength = (spike * large + LARGE_DEVIATION * after) / tau

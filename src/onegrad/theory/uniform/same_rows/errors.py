@@ -16,7 +16,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.exceptions import AssumptionWarning, InvalidInput, OutOfScope
 from onegrad.problem import Problem
-from onegrad.theory.direction import output_constants
+from onegrad.theory.direction import is_of_one_size, output_constants
 from onegrad.theory.prediction import Errors
 from onegrad.theory.uniform import accuracy
 from onegrad.theory.uniform.concerns import concerns
@@ -54,7 +54,7 @@ MAX_RESPONSE_ITERATIONS = 200
 NODES_PER_BIN = 7
 # the error falls like one over the square of their number, more slowly for labels with heavy tails:
 # the last two are extrapolated
-BINS, BINS_OF_NORMAL_READOUTS = (12, 24, 48), (4, 8, 16)
+BINS, BINS_OF_MANY_READOUTS = (12, 24, 48), (4, 8, 16)
 READOUT_SPACING = 1.25  # of normal readouts, in the variable of their rule
 REMAINING = 0.25  # share of the change by the last level that may still be missing
 
@@ -107,14 +107,14 @@ class RowsOfStep:
 def same_equations(rows: RowsOfStep, nodes: SameNodes) -> SameEquations:
     """Return the equations with given numbers of nodes.
 
-    What is of order 1/d averages out over normal readouts if the activation is odd.
+    What is of order 1/d averages out over readouts of several sizes if the activation is odd.
     """
     problem, step = rows.problem, rows.step
     labels = LabelLaw.of(problem)
     energy = labels.teacher.second_moment + labels.noise**2
     training = training_rows(rows.grids, energy, nodes.bins, nodes.index)
     types = neuron_types(problem, step, training, nodes.readout)
-    second_order = problem.readout != "gaussian" or step.c2 != 0.0
+    second_order = is_of_one_size(problem) or step.c2 != 0.0
     strength = float(np.abs(types.s / types.rho).max())
     rule = index_rule(problem.sigma, strength, along_linear(labels), step.theta)
     fresh = fresh_rows(problem, step, rule, rule.count(1.0))
@@ -263,10 +263,10 @@ def refine_same_rows(problem: Problem, rtol: float) -> SameEvaluation:
 
     Their error falls like one over the square of their number: the finest values are extrapolated.
     """
-    constants, normal = rows_at_constants(problem), problem.readout == "gaussian"
+    constants, one_size = rows_at_constants(problem), is_of_one_size(problem)
     levels = [
-        SameNodes(bins, NODES_PER_BIN, readout_count(constants[0]) if normal else 1)
-        for bins in (BINS_OF_NORMAL_READOUTS if normal else BINS)
+        SameNodes(bins, NODES_PER_BIN, 1 if one_size else readout_count(constants[0]))
+        for bins in (BINS if one_size else BINS_OF_MANY_READOUTS)
     ]
     finer = evaluate_same_rows(constants, levels[0])
     for nodes in levels[1:]:

@@ -17,6 +17,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.problem import Problem
+from onegrad.theory.direction import is_of_one_size
 from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.quadrature_nodes import readout_law
 from onegrad.theory.uniform.rules import (
@@ -77,8 +78,8 @@ def neuron_types(
 ) -> NeuronTypes:
     """Return the types of neurons, with so many nodes of a normal readout.
 
-    Readouts of one size have two lengths of Gaussian weights as types; with normal ones lengths
-    make no difference beyond their mean effect.
+    Readouts of one size have two lengths of Gaussian weights as types; with others lengths make no
+    difference beyond their mean effect.
     """
     rule = readout_rule(problem, step, rows.residual_mean, rows.residual_square)
     normal, p = rule.nodes(readouts)
@@ -86,7 +87,7 @@ def neuron_types(
     g, weight = readout_law(problem, (normal[large], p[large] / p[large].sum()))
     size, c1 = np.ones(len(g)), np.full(len(g), step.c1)
     deviation = 1 / np.sqrt(2 * problem.d) if problem.weights == "gaussian" else 0.0
-    if deviation and problem.readout != "gaussian":
+    if deviation and is_of_one_size(problem):
         lengths = np.sqrt(1 + TWO_POINT_NODES * np.sqrt(2 / problem.d))
         slopes = gaussian_averages(problem.sigma, np.zeros(2), lengths).slope / lengths
         size, c1 = np.repeat(lengths, len(g)), np.repeat(slopes, len(g))

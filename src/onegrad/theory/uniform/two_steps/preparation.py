@@ -11,7 +11,7 @@ from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.gauss_nodes import SpectralMeasure
 from onegrad.theory.uniform.laws.labels import LabelLaw, along_linear
 from onegrad.theory.uniform.preparation import prepare_problem
-from onegrad.theory.uniform.quadrature_nodes import conditional_readouts
+from onegrad.theory.uniform.quadrature_nodes import conditional_readouts, large_readout
 from onegrad.theory.uniform.rules import LARGE_DEVIATION, GradedRule, index_rule, neuron_rule
 from onegrad.theory.uniform.two_steps.both_batches import (
     BothBatches,
@@ -98,7 +98,7 @@ def _rules_of_two_steps(
     """Return rules for the index, a neuron's weight along v, a second index and the readout."""
     labels, gaussian = after.first.labels, problem.readout == "gaussian"
     own = 1 / np.sqrt(problem.d)
-    g = np.array([1.0, -1.0]) * (LARGE_DEVIATION if gaussian else 1.0)
+    g = np.array([1.0, -1.0]) * large_readout(problem)
     (moves, rho2), trace = _moves_and_variance(after, batches, g), along_linear(labels)
     growth = max(float(rho2.max()) - 1, 0.0)
     strength = np.abs(moves @ plane.indices[0]) + LARGE_DEVIATION * own
