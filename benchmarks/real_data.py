@@ -69,19 +69,38 @@ def class_measures(p: Any, classes: Any, y: Any) -> dict[str, float]:
     }
 
 
-def cell(path: Path, model: str, number: int, rows: int) -> dict[str, Any]:
-    """One model on one split of one set."""
+def load_split(path: Path, number: int, rows: int) -> tuple[bool, list[int], tuple[Any, ...]]:
+    """Whether a set has classes, the numbers of its categories, and the rows of one split."""
     with np.load(path) as file:
         X, y = file["X"].astype(np.float64), file["y"]
         categories = file["categorical"].tolist() if "categorical" in file else []
     classify = y.dtype.kind in "iu"
-    X, y, X_test, y_test = split(X, y if classify else y.astype(np.float64), number, rows)
+    return classify, categories, split(X, y if classify else y.astype(np.float64), number, rows)
+
+
+def test_measures(estimator: Any, predicted: Any, X: Any, y: Any) -> dict[str, float | None]:
+    """Error, coverage and measures of probabilities on test rows, by name."""
+    covered = None
+    if hasattr(estimator, "predict_interval"):
+        low, high = estimator.predict_interval(X, COVERAGE)
+        covered = float(np.mean((low <= y) & (y <= high)))
+    if y.dtype.kind not in "iu":
+        error = float(np.sqrt(np.mean((predicted - y) ** 2)) / y.std())
+        return {"error": error, "covered": covered}
+    error = float((np.sum(predicted != y) + 0.5) / len(y))
+    of_classes: dict[str, float] = {}
+    if hasattr(estimator, "predict_proba"):
+        of_classes = class_measures(estimator.predict_proba(X), estimator.classes_, y)
+    return {"error": error, "covered": covered, **of_classes}
+
+
+def cell(path: Path, model: str, number: int, rows: int) -> dict[str, Any]:
+    """One model on one split of one set."""
+    classify, categories, (X, y, X_test, y_test) = load_split(path, number, rows)
     estimator = models(classify)[model](number)
     if categories and "categorical_features" in estimator.get_params():
         estimator.set_params(categorical_features=categories)
     start = time.process_time()
-    covered = None
-    of_classes: dict[str, float] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # iterations of the MLP, names in LightGBM
         estimator.fit(X, y)
@@ -89,20 +108,11 @@ def cell(path: Path, model: str, number: int, rows: int) -> dict[str, Any]:
         start = time.process_time()
         predicted = np.ravel(estimator.predict(X_test))  # CatBoost: (n, 1) for several classes
         predict_seconds = time.process_time() - start
-        if hasattr(estimator, "predict_interval"):
-            low, high = estimator.predict_interval(X_test, COVERAGE)
-            covered = float(np.mean((low <= y_test) & (y_test <= high)))
-        if classify and hasattr(estimator, "predict_proba"):
-            of_classes = class_measures(estimator.predict_proba(X_test), estimator.classes_, y_test)
-    if classify:
-        error = (np.sum(predicted != y_test) + 0.5) / len(y_test)
-    else:
-        error = float(np.sqrt(np.mean((predicted - y_test) ** 2)) / y_test.std())
+        measures = test_measures(estimator, predicted, X_test, y_test)
     return {
         "set": path.stem, "model": model, "split": number, "classes": classify,
-        "rows": rows,
-        "error": float(error), "seconds": seconds, "predict_seconds": predict_seconds,
-        "megabytes": len(pickle.dumps(estimator)) / 1e6, "covered": covered, **of_classes,
+        "rows": rows, "seconds": seconds, "predict_seconds": predict_seconds,
+        "megabytes": len(pickle.dumps(estimator)) / 1e6, **measures,
     }  # fmt: skip
 
 

@@ -1,0 +1,213 @@
+"""What each part of the alternating estimators is worth: errors and seconds of fits without it.
+
+    python benchmarks/ablation.py --data DIR [--sets a,b] [--without x;y] [--splits 5] [--rows 3000]
+                                  [--out FILE]
+
+The sets and splits of benchmarks/real_data.py. A fit without a part makes all choices anew: rounds,
+ridge, weights on held-out rows. The parts are switched off inside this file: they are no options.
+Finished cells are kept in FILE (JSON lines) and not computed again; run with OMP_NUM_THREADS=1.
+"""
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from real_data import load_split, set_names, test_measures
+
+import onegrad as og
+from onegrad.tables.first_layer import alternating
+from onegrad.tables.first_layer.alternating_settings import AlternatingSettings
+from onegrad.tables.parts import corrections
+from onegrad.tables.parts.boosting import Boosting
+from onegrad.tables.parts.coded_training import CodedTraining
+from onegrad.tables.parts.corrections import CorrectionPlan
+
+FULL = "nothing"
+VALUES = ("error", "log_loss", "covered")
+Cell = dict[str, Any]
+
+
+# -- parts switched off --------------------------------------------------------------------------
+
+
+def never(result: Any) -> Callable[[Any], Any]:
+    """What replaces a function by one that returns the same, whatever it is asked."""
+    return lambda _: lambda *args: result
+
+
+def without_head(train: Any) -> Any:
+    """Joint training whose candidate is judged by ridge regression on its features alone."""
+
+    def trained(training_set: Any, searched: Any, *args: Any) -> Any:
+        candidate = train(training_set, searched, *args)
+        if candidate is None:
+            return None
+        return replace(candidate, head=None, score=searched.score(candidate.losses))
+
+    return trained
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A fit without one part: what is replaced, or parameters; and the fits that have the part."""
+
+    applies: Callable[[bool, int], bool]  # (whether there are classes, training rows)
+    replaced: tuple[Any, str, Callable[[Any], Any]] | None = None  # owner, name, old -> new
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+MANY = 8_000
+NO_NETWORKS_AND_TREES = CorrectionPlan(CodedTraining(), Boosting())
+VARIANTS = {
+    FULL: Variant(lambda classes, n: True),
+    "joint training": Variant(
+        lambda classes, n: not classes or n >= MANY, (alternating, "train", never(None))
+    ),
+    "head": Variant(lambda classes, n: classes and n >= MANY, (alternating, "train", without_head)),
+    "linear head": Variant(
+        lambda classes, n: classes and n <= 2000, (corrections, "MAX_LINEAR_ROWS", lambda _: 0)
+    ),
+    "networks on codes": Variant(
+        lambda classes, n: classes or n >= MANY,
+        (AlternatingSettings, "coded_training", never(CodedTraining())),
+    ),
+    "trees": Variant(lambda classes, n: True, (AlternatingSettings, "boosting", never(Boosting()))),
+    "networks on codes and trees": Variant(
+        lambda classes, n: classes or n >= MANY,
+        (
+            AlternatingSettings,
+            "correction_plan",
+            never(CorrectionPlan(CodedTraining(), Boosting())),
+        ),
+    ),
+    "neighbours": Variant(
+        lambda classes, n: True, (corrections, "metric_root", never(np.zeros((0, 0))))
+    ),
+    "third member": Variant(
+        lambda classes, n: n <= 600 or (not classes and n < MANY), parameters={"members": 2}
+    ),
+    "second and third member": Variant(lambda classes, n: n < MANY, parameters={"members": 1}),
+    "both scales": Variant(lambda classes, n: classes, parameters={"inputs": "standard"}),
+    "the default's budget": Variant(lambda classes, n: True, parameters={"budget": "fast"}),
+}
+
+
+@contextmanager
+def switched_off(variant: Variant) -> Iterator[None]:
+    """Switch a part off."""
+    if variant.replaced is None:
+        yield
+        return
+    owner, name, change = variant.replaced
+    with patch.object(owner, name, change(getattr(owner, name))):
+        yield
+
+
+def cell(path: Path, number: int, rows: int, name: str) -> Cell | None:
+    """A fit without one part, on one split of one set; None where fits do not have the part."""
+    classify, categories, (X, y, X_test, y_test) = load_split(path, number, rows)
+    variant = VARIANTS[name]
+    if not variant.applies(classify, len(X)):
+        return None
+    kind = og.AlternatingClassifier if classify else og.AlternatingRegressor
+    options = {"random_state": number, "categorical_features": categories or None}
+    with switched_off(variant):
+        start = time.process_time()
+        estimator = kind(**options, **variant.parameters).fit(X, y)
+        seconds = time.process_time() - start
+    measures = test_measures(estimator, estimator.predict(X_test), X_test, y_test)
+    return {
+        "set": path.stem, "split": number, "rows": rows, "trained": len(X),
+        "without": name, "classes": classify, "seconds": round(seconds, 2),
+        **{k: float(f"{v:.5g}") for k, v in measures.items() if k in VALUES and v is not None},
+    }  # fmt: skip
+
+
+def measure(args: argparse.Namespace, sets: list[str], variants: list[str]) -> list[Cell]:
+    """All cells of these sets: those in the file, then the others, which are added to it."""
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    results = [json.loads(line) for line in args.out.open()] if args.out.exists() else []
+    results = [c for c in results if c["rows"] == args.rows and c["split"] < args.splits]
+    done = {(c["set"], c["split"], c["without"]) for c in results}
+    for number, name, without in product(range(args.splits), sets, variants):
+        if (name, number, without) in done:
+            continue
+        result = cell(args.data / f"{name}.npz", number, args.rows, without)
+        if result is not None:
+            results.append(result)
+            with args.out.open("a") as file:
+                file.write(json.dumps(result) + "\n")
+            print(f"{name:14s} {number} without {without:27s} {result['error']:.5f} "
+                  f"{result['seconds']:.1f} s", flush=True)  # fmt: skip
+    return [c for c in results if c["set"] in sets and c["without"] in variants]
+
+
+# -- what the cells say --------------------------------------------------------------------------
+
+
+def log_ratios(results: list[Cell], without: str, value: str) -> dict[str, Any]:
+    """set -> (splits,) log of a value without a part, relative to the value with all of them."""
+    full = {(c["set"], c["split"]): c[value] for c in results if c["without"] == FULL if value in c}
+    by_set: dict[str, list[float]] = {}
+    for c in results:
+        if c["without"] == without and (key := (c["set"], c["split"])) in full and value in c:
+            by_set.setdefault(c["set"], []).append(np.log(c[value] / full[key]))
+    return {name: np.array(values) for name, values in sorted(by_set.items())}
+
+
+def standard_error(values: Any) -> float:
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
+
+
+def summary(results: list[Cell], title: str) -> None:
+    """A row per part: geometric means over sets of ratios without and with it."""
+    print(f"\n### {title}\n")
+    print("| without | sets | error | ± over sets | worst set | log-loss | CPU s |")
+    print("|---|--:|--:|--:|---|--:|--:|")
+    for without in VARIANTS:
+        errors = log_ratios(results, without, "error")
+        if without == FULL or not errors:
+            continue
+        means = {name: values.mean() for name, values in errors.items()}
+        worst = max(means, key=lambda name: means[name])
+        noise = standard_error(errors[worst])
+        others = []
+        for value in ("log_loss", "seconds"):
+            ratios = [v.mean() for v in log_ratios(results, without, value).values()]
+            others.append(f"{np.exp(np.mean(ratios)):.3f}" if ratios else "–")
+        print(
+            f"| {without} | {len(means)} | {np.exp(np.mean([*means.values()])):.3f} "
+            f"| {standard_error([*means.values()]):.3f} "
+            f"| {worst} {np.exp(means[worst]):.3f} ± {noise:.3f} | {' | '.join(others)} |"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--sets", help="names, comma-separated (default: all)")
+    parser.add_argument("--without", help="names, semicolon-separated (default: all)")
+    parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=3000, help="most training rows")
+    parser.add_argument("--out", type=Path, default=Path("out/ablation.jsonl"))
+    args = parser.parse_args()
+    variants = args.without.split(";") if args.without else list(VARIANTS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = measure(args, set_names(args), [FULL, *(v for v in variants if v != FULL)])
+    for classes, title in ((False, "regression"), (True, "classification")):
+        if of_kind := [c for c in results if c["classes"] is classes]:
+            summary(of_kind, f"{title}, {args.rows} rows")
+
+
+if __name__ == "__main__":
+    main()
