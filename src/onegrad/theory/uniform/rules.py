@@ -32,6 +32,7 @@ LARGE_DEVIATION = 2.5  # standard deviations: a large index, a large readout
 NEGLIGIBLE_ENERGY = 1e-6  # share of a polynomial's energy at degrees that are not resolved
 RESOLVED_DEGREE = 6  # degree that MAX_SPACING and REACH resolve
 MAX_WIDTH = 8.0  # no function is taken to be smoother than this
+MIN_RELATIVE_NORM = 1e-9  # of a polynomial off those before it: below, there are no more nodes
 FACTORIALS = np.array([float(math.factorial(k)) for k in range(MAX_HERMITE_DEGREE + 1)])
 # of the law of r, of which smooth functions are averaged: resolvents off its support; not tuned
 NOISE_NODES, TAIL_NODES = 7, 16
@@ -213,3 +214,39 @@ def gauss_rule(x: Floats, weight: Floats, nodes: int) -> tuple[Floats, Floats]:
     J = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
     values, vectors = np.linalg.eigh(J)
     return values, weight.sum() * vectors[0] ** 2
+
+
+def even_rule(k: int, edge: float) -> tuple[Floats, Floats]:
+    """Return the trapezoidal rule for a standard normal: it serves functions with kinks."""
+    x = np.linspace(-edge, edge, k)
+    p = np.exp(-x * x / 2)
+    p /= p.sum()
+    return x / np.sqrt(p @ (x * x)), p
+
+
+def conditional_gauss(x: Floats, p: Floats, k: int) -> tuple[Floats, Floats, Floats]:
+    r"""Return Gauss nodes of a discrete measure, and how to average over it given the node.
+
+    With orthonormal polynomials :math:`\phi_j`, :math:`E[f\mid x_k] = \sum_j\phi_j(x_k)E[\phi_jf]`.
+
+    Returns nodes and weights, (k,), and the matrix (J, k) that takes values of f to these means.
+    Where there are fewer points than nodes, one is repeated without weight.
+    """
+    total = float(p.sum())
+    half = max(float(np.ptp(x)) / 2, MIN_RELATIVE_NORM)
+    t = (x - (x.max() + x.min()) / 2) / half
+    root = np.sqrt(p / total)
+    Q, R = np.linalg.qr(np.polynomial.chebyshev.chebvander(t, min(k, len(x)) - 1) * root[:, None])
+    size = np.abs(np.diag(R))
+    small = size < MIN_RELATIVE_NORM * size[0]
+    rank = int(np.argmax(small)) if small.any() else len(size)
+    Q = Q[:, :rank] * np.sign(R[0, 0])
+    nodes, vectors = np.linalg.eigh(Q.T @ (x[:, None] * Q))
+    first = vectors[0]
+    lift = (root[:, None] * Q) @ (vectors / first)
+    weights = total * first**2
+    if rank < k:
+        again = np.append(np.arange(rank), np.full(k - rank, int(np.argmax(weights))))
+        nodes, lift = nodes[again], lift[:, again]
+        weights = np.append(weights, np.zeros(k - rank))
+    return nodes, weights, lift

@@ -249,3 +249,41 @@ def stretched(f: Function, scale: float, shift: float = 0.0) -> Function:
         kinks=tuple((kink - shift) / scale for kink in f.kinks),
         polynomial=polynomial,
     )
+
+
+@dataclass(frozen=True)
+class Inputs:
+    r"""Groups of eigenvalues of the inputs' covariance, at one draw of the teacher.
+
+    .. math:: s_r = \lambda_r/t_1,\qquad \sum_r\omega_rs_r = 1,\qquad
+        t_1 = \mathrm{tr}\,\Sigma/d
+
+    A neuron's input has the deviation :math:`\sqrt{t_1}`, by which the activation is stretched.
+    Isotropic inputs are one group.
+    """
+
+    d: int
+    s: Floats  # (R,) eigenvalues over their mean
+    omega: Floats  # (R,) shares of the directions
+    draw: TeacherDraw | None = None  # None: isotropic
+    single: np.ndarray[Any, np.dtype[np.bool_]] | None = None  # (R,) groups of one direction
+
+    @classmethod
+    def of_draw(cls, spectrum: InputSpectrum, draw: TeacherDraw, d: int) -> Inputs:
+        """Return the groups of a spectrum at a draw."""
+        values = spectrum.values / spectrum.moment(1)
+        return cls(d, values, spectrum.counts / d, draw, spectrum.single)
+
+    @property
+    def isotropic(self) -> bool:
+        """Whether all directions are alike."""
+        return self.draw is None
+
+    def trace(self, k: int) -> float:
+        r"""Return :math:`\sum_r\omega_rs_r^k`."""
+        return float(self.omega @ self.s**k)
+
+
+def isotropic_inputs(d: int) -> Inputs:
+    """Return the law of isotropic inputs."""
+    return Inputs(d, np.ones(1), np.ones(1))

@@ -1,0 +1,294 @@
+r"""Errors of a problem at one case of its laws, with given numbers of nodes.
+
+`errors` is what a driver calls: it discretises laws, solves the equations from where another
+solution ended, and returns errors with what bars are made of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.theory.uniform.features import (
+    Features,
+    StepFeatures,
+    features_of_step,
+    fresh_features,
+)
+from onegrad.theory.uniform.fit import (
+    MIN_SIGNAL,
+    LabelProblem,
+    Places,
+    own_scale,
+    quadratic_problem,
+    readings_of,
+    special_shares,
+)
+from onegrad.theory.uniform.laws.labels import along_linear, unit_linear
+from onegrad.theory.uniform.laws.neurons import (
+    Types,
+    neuron_types,
+    steepness,
+    weights_in_the_plane,
+    with_special_weights,
+)
+from onegrad.theory.uniform.laws.rows import (
+    Population,
+    Rows,
+    RowVariables,
+    StepMoments,
+    fresh_rows,
+    points_of_step,
+    rows_of_both,
+    rows_of_step,
+    step_moments,
+)
+from onegrad.theory.uniform.laws.table import Laws
+from onegrad.theory.uniform.pencil import Forms, Parameter, Pencil
+from onegrad.theory.uniform.response import respond
+from onegrad.theory.uniform.rules import TWO_POINT_NODES, index_rule
+from onegrad.theory.uniform.solver import Solution, solve
+from onegrad.theory.uniform.step import Step, take_step
+
+MAX_OVERLAP = 0.9999999  # of v with the teacher, in the rule of the index
+MAX_LENGTH_DEVIATION = 0.6  # of the squared length of inputs with a covariance
+# deviations of the weight along v by which a neuron's index is steeper, with a covariance
+LARGE_WEIGHT = 2.5
+MIN_OFF_V = 0.02  # of rho^2
+NODES_PER_STEEPNESS = 2.8  # nodes of the index in a bin, per unit of s/rho: 20 where that is 7
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Numbers of nodes, or spacings of them in the variable of their rules."""
+
+    residual: int = 10  # of rows of the step alone
+    bins: int = 16  # of r, of rows in step and ridge, for each length
+    per_bin: int = 7  # of the index in a bin, where features are not steep
+    index: float = 1.0  # spacing, of fresh rows
+    readout: float = 1.25  # spacing, of normal readouts
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Laws with given nodes: all but the unknowns."""
+
+    step: Step
+    types: Types
+    moments: StepMoments
+    pencil: Pencil
+    labels: LabelProblem
+    along_v: float  # mean share of a neuron's variance along v
+    off_v: float  # and of that along one special direction off v
+    steepness: float  # largest s/rho
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Errors at one case with given nodes."""
+
+    train: float  # ridge objective, penalty included
+    test: float
+    penalty: float
+    gap: float  # direct over total response to the penalty
+    solution: Solution  # to start others from
+    equations: Equations
+
+    @property
+    def squared_loss(self) -> float:
+        """Training loss without the penalty."""
+        return self.train - self.penalty
+
+
+def errors(laws: Laws, nodes: Nodes | None = None, start: Solution | None = None) -> Evaluation:
+    """Return the errors at one case of a problem's laws.
+
+    start : a solution of similar equations; where types of neurons are others it is not used.
+    """
+    eq = discretise(laws, nodes or Nodes())
+    solution = solve_equations(eq, start)
+    response = respond(eq.labels, solution, [Parameter(test=1.0), Parameter(ridge=1.0)])
+    test, norm = response.slopes
+    # d delta/d lambda is one without the reaction of the rest
+    gap = 1 / float(eq.types.weight @ (-response.log_a[1] * solution.state.delta))
+    return Evaluation(response.objective, test, laws.ridge * norm, gap, solution, eq)
+
+
+def left_out_error(evaluation: Evaluation) -> float:
+    """Return the mean squared leave-one-out residual of ridge, with the first layer as it is."""
+    solution, labels = evaluation.solution, evaluation.equations.labels
+    weights = [1 / row.pi**2 if len(row.pi) else row.pi for row in solution.state.rows]
+    return respond(labels, solution, [Parameter(weights=weights)]).slopes[0]
+
+
+def solve_equations(eq: Equations, start: Solution | None = None) -> Solution:
+    """Return the fixed point of the equations."""
+    labels = eq.labels
+    return solve(
+        eq.pencil,
+        lambda state: special_shares(labels, state, quadratic_problem(labels, state)),
+        eq.step.laws.neurons.activation.second_moment,
+        None if start is None else start.x,
+    )
+
+
+def discretise(laws: Laws, nodes: Nodes) -> Equations:
+    """Return the equations of laws with given nodes."""
+    step = take_step(laws)
+    inputs, d = step.inputs, step.inputs.d
+    deviation = np.sqrt(2 * step.bulk_trace / d)
+    if not inputs.isotropic:
+        deviation = min(deviation, MAX_LENGTH_DEVIATION)
+    several = laws.same_rows or step.coherent
+    lengths = (1 + TWO_POINT_NODES * deviation).tolist() if several else [1.0]
+    steep = steepness(step)
+    points = points_of_step(step, lengths, steep if laws.same_rows else None)
+    moments = step_moments(step, points)
+    types = neuron_types(step, moments, nodes.readout)
+    plane = weights_in_the_plane(step, types, moments)
+    types = with_special_weights(step, types, moments, plane)
+    along_v, rho2 = plane[:, 0, 0], types.rho**2
+    variables = RowVariables(
+        step.directions, len(moments.constraints), step.indices, laws.same_rows and step.full
+    )
+    strength = np.abs(types.s) / types.rho
+    if not inputs.isotropic:
+        off_v = np.sqrt(np.maximum(rho2 - along_v, MIN_OFF_V * rho2))
+        strength = (np.abs(types.s) + LARGE_WEIGHT * np.sqrt(along_v)) / off_v
+    overlap = float(np.clip(step.overlaps @ unit_linear(step.labels), -MAX_OVERLAP, MAX_OVERLAP))
+    teacher = along_linear(step.labels)
+    rule = index_rule(laws.neurons.activation, float(strength.max()), teacher, overlap)
+    per_bin = max(nodes.per_bin, int(np.ceil(NODES_PER_STEEPNESS * steep)))
+    count, n = rule.count(nodes.index), laws.ridge_count
+
+    def population(rows: Rows) -> Population:
+        if rows.step and rows.ridge:
+            return rows_of_both(step, rows, points, moments, variables, nodes.bins, per_bin)
+        if rows.step:
+            return rows_of_step(step, rows, points, moments, nodes.residual)
+        mass, replaced = rows.count / n, True
+        return fresh_rows(step, rows, variables, rule, count, deviation, mass, replaced)
+
+    def features(rows: Population) -> Features:
+        if rows.rows.step:
+            return features_of_step(step, types, rows)
+        return fresh_features(step, types, rows, along_v)
+
+    populations = tuple(population(rows) for rows in laws.rows)
+    of_rows = [features(x) if x.rows.ridge else None for x in populations]
+    unseen = Rows(False, True, 0)
+    ready = [k for k, x in enumerate(populations) if x.rows.ridge and not x.rows.step]
+    if ready and not laws.labels.replaced:
+        test, of_test = populations[ready[0]], of_rows[ready[0]]
+        test = replace(test, rows=unseen, mass=test.mass / test.mass.sum())
+    else:
+        test = fresh_rows(step, unseen, variables, rule, count, deviation, 1.0, False)
+        of_test = features(test)
+    assert of_test is not None
+    second_order = laws.neurons.one_size or step.activation.c2 != 0.0 or not inputs.isotropic
+    coherent = second_order and step.coherent != 0.0
+    places = Places(
+        types=len(types.g),
+        fields=3,
+        row=variables,
+        second_order=second_order,
+        chaos=len(of_test.chaos),
+        intercept=laws.intercept,
+        owners=tuple(np.flatnonzero(np.abs(step.g0) > MIN_SIGNAL).tolist()) * second_order,
+        leaning=tuple(range(1 + step.indices)) * coherent,
+    )
+    pencil = Pencil(
+        phi=d / n,
+        ridge=laws.ridge,
+        ratio=laws.neurons.N / d * types.weight,
+        omega=inputs.omega,
+        fields=3,
+        constant=_form_without_rows(step, types),
+        over_a=_prior_over_a(step, types),
+        rows=tuple(
+            forms_of(step, types, d / n, x, f) for x, f in zip(populations, of_rows, strict=True)
+        ),
+        test=forms_of(step, types, d / n, test, of_test),
+    )
+    readings = [
+        None if f is None else readings_of(places, step, types, moments, x, f, plane)
+        for x, f in zip(populations, of_rows, strict=True)
+    ]
+    labels = LabelProblem(
+        places,
+        pencil,
+        step,
+        types,
+        n,
+        populations,
+        tuple(readings),
+        readings_of(places, step, types, moments, test, of_test, plane),
+        step.phi0 * own_scale(step, types) ** 2 * moments.square,
+    )
+    largest = np.linalg.eigvalsh(plane[:, 1:, 1:])[:, -1] if step.directions > 1 else 0 * rho2
+    return Equations(
+        step,
+        types,
+        moments,
+        pencil,
+        labels,
+        along_v=float(types.weight @ (along_v / rho2)),
+        off_v=float(types.weight @ (largest / rho2)),
+        steepness=float(strength.max()),
+    )
+
+
+def _form_without_rows(step: Step, types: Types) -> Floats:
+    """Return the part of V_s that does not contain a, (R, F, F, U)."""
+    s, U = step.inputs.s, len(types.g)
+    V = np.zeros((len(s), 3, 3, U))
+    V[:, 2, 0] = V[:, 0, 2] = 1 / s[:, None]
+    V[:, 2, 1] = V[:, 1, 2] = -(1 / s[:, None] + types.own)
+    return V
+
+
+def _prior_over_a(step: Step, types: Types) -> Floats:
+    """Return V'_s: the initial weights."""
+    s, U = step.inputs.s, len(types.g)
+    V = np.zeros((len(s), 3, 3, U))
+    V[:, 1, 1] = 1 / (s[:, None] * types.length)
+    return V
+
+
+def forms_of(
+    step: Step, types: Types, phi: float, rows: Population, features: Features | None
+) -> Forms:
+    r"""Return the forms of a population.
+
+    .. math:: W^0 = -r'\varepsilon(ST^0 + T^0S),\qquad R = \gamma_g\sqrt\nu r' \text{ on } S,\qquad
+        b = \tilde\beta = \beta - \varphi_0\ell r\gamma_g\sqrt\nu B_1 \\
+        e^0 = (B_1,\ B_0/|w| - \varphi_0\ell r\varepsilon B_1,\ 0)
+    """
+    U, G = len(types.g), len(rows.length)
+    noise = types.gamma * np.sqrt(step.activation.nu)
+    moved: tuple[int, ...] = ()
+    W = square = np.zeros((G, 0, 0, U))
+    if rows.rows.step:
+        even = bool(types.epsilon.any())
+        moved = (1, 2) if even else (2,)
+        W, square = (np.zeros((G, len(moved), len(moved), U)) for _ in range(2))
+        square[:, -1, -1] = rows.r2[:, None] * noise**2
+        if even:
+            W[:, 0, 1] = W[:, 1, 0] = -rows.r[:, None] * types.epsilon
+    e = push = np.zeros((*rows.mass.shape, 0, U))
+    total = np.zeros((*rows.mass.shape, U))
+    if features is not None:
+        e, total = features.B1[:, :, None], features.noise
+    if isinstance(features, StepFeatures):
+        own = (step.phi0 * rows.length[:, None] * rows.residual)[..., None]
+        beta = features.beta - own * noise * features.B1
+        initial = features.B0 / types.size - own * types.epsilon * features.B1
+        e = np.stack([features.B1, initial, np.zeros_like(initial)], 2)
+        push = np.zeros((*rows.mass.shape, len(moved), U))
+        push[:, :, -1] = step.phi0 / phi * beta * noise * rows.residual[..., None]
+        total = features.noise + beta**2
+    return Forms(
+        rows.length, rows.mass, rows.rows.step, rows.rows.ridge, moved, W, square, e, push, total
+    )

@@ -1,0 +1,548 @@
+r"""The fit of the labels: a quadratic problem in the few variables that know them.
+
+Ridge reads features (`features`) through
+
+* the mean outputs :math:`\alpha_u = \sum_{i\in u}a_i`, with the readings A;
+* products of random weights along special directions, by :math:`E\sigma''/2`; squares of lengths;
+  own scales, which rows of the step have made (a pair with its multiplier);
+* an intercept;
+* the fields along special directions, with the readings :math:`e\,X_i`, and constraint fields, with
+  coordinates :math:`i\sqrt{\varphi_0}c` of the row and the form :math:`-G^{-1}`.
+
+The fields along special directions have, all others being integrated out, the form
+
+.. math:: C^{-1} - 1\otimes Q + \text{(their rows)},\qquad C_{ik} = \sum_sP_{ik}(s)G_s,
+
+for isotropic inputs the form without rows. With the full residual initial weights have a mean
+:math:`g/\sqrt N` along the readout row: the prior becomes :math:`(\sigma - c\alpha)^\top
+C^{-1}(\sigma - c\alpha)`, :math:`c_i = \sum_sP_{i\hat u}(s)G_s[\cdot,T^0]g/(\sqrt N\,as|w|^2)`. For
+equal readouts and an even activation, products of that mean with T are read too.
+
+The objective is :math:`Ey^2\hat\pi - h^\top Hh` at :math:`h = H^{-1}E[y\hat\pi\Phi]`. What these
+variables take from rows and neurons, of order 1/n and 1/d, are *shares* in the equations.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.theory.uniform.features import Features, StepFeatures
+from onegrad.theory.uniform.laws.neurons import Types
+from onegrad.theory.uniform.laws.rows import Population, RowVariables, StepMoments
+from onegrad.theory.uniform.pencil import (
+    Forms,
+    Numbers,
+    Parameter,
+    Pencil,
+    RowState,
+    Shares,
+    State,
+)
+from onegrad.theory.uniform.step import Step
+
+Indices = np.ndarray[Any, np.dtype[np.intp]]
+
+ROUNDING = 1e-15  # on the diagonal of a covariance, before its root
+MIN_SIGNAL = 1e-9  # part of a direction in the step, from which own scales know it
+MIN_REST = 1e-9  # energy of the initial output beyond its linear part, that is read
+MIN_SHARE = -0.5  # of the special variables in 1/c of a row
+
+
+@dataclass(frozen=True)
+class Places:
+    """Places of the variables: sets of U each, an intercept, fields of directions, constraints."""
+
+    types: int  # U
+    fields: int  # F, of a direction
+    row: RowVariables
+    second_order: bool  # whether products, lengths and own scales are variables
+    chaos: int  # sets of Hermite parts of features
+    intercept: bool
+    owners: tuple[int, ...]  # directions of the step, whose initial weights own scales know
+    leaning: tuple[int, ...]  # directions whose T is read in products with the readout row
+
+    @cached_property
+    def products(self) -> tuple[tuple[int, int], ...]:
+        """Pairs of special directions whose weights' products are sets."""
+        return tuple(itertools.combinations_with_replacement(range(1 + self.row.indices), 2))
+
+    @property
+    def lengths(self) -> slice:
+        """Set of the lengths."""
+        return self.set(1 + len(self.products))
+
+    @property
+    def scales(self) -> slice:
+        """Set of the own scales."""
+        return self.set(2 + len(self.products))
+
+    @property
+    def multipliers(self) -> slice:
+        """Set of the multipliers of own scales."""
+        return self.set(3 + len(self.products))
+
+    def hermite_part(self, k: int) -> slice:
+        """Set of a Hermite part of the features."""
+        return self.set((4 + len(self.products) if self.second_order else 1) + k)
+
+    @cached_property
+    def sets(self) -> int:
+        """Number of variables before the fields."""
+        return self.hermite_part(self.chaos).start + self.intercept
+
+    @property
+    def block(self) -> int:
+        """Number of variables of a direction."""
+        return self.fields * self.types
+
+    @property
+    def count(self) -> int:
+        """Number of variables."""
+        return self.sets + self.block * self.row.fields
+
+    def set(self, k: int) -> slice:
+        """Return the k-th set."""
+        return slice(k * self.types, (k + 1) * self.types)
+
+    def direction(self, i: int) -> slice:
+        """Return all fields of a direction, or of a constraint."""
+        return slice(self.sets + self.block * i, self.sets + self.block * (i + 1))
+
+    def field(self, i: int, k: int) -> slice:
+        """Return the k-th field of a direction."""
+        start = self.sets + self.block * i + self.types * k
+        return slice(start, start + self.types)
+
+    @property
+    def initial(self) -> int:
+        """Place of T0 among the fields."""
+        return self.fields // 2
+
+    @cached_property
+    def direct(self) -> Indices:
+        """Variables that rows read by themselves, and not through e."""
+        fields = [self.field(i, self.initial) for i in self.owners]
+        fields += [self.field(i, 0) for i in self.leaning]
+        every = np.arange(self.count)
+        return np.concatenate([every[: self.sets], *[every[f] for f in fields]])
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Rows of ridge, and how they read what is read directly."""
+
+    rows: Population
+    features: Features
+    design: Floats  # (G, K, q, variables)
+    multiplier: Floats | None = None  # (G, K, U) how the residual reads multipliers, over a
+
+
+@dataclass(frozen=True)
+class LabelProblem:
+    """The labels of a discretised problem."""
+
+    places: Places
+    pencil: Pencil
+    step: Step
+    types: Types
+    n: float
+    populations: tuple[Population, ...]
+    readings: tuple[Readings | None, ...]  # one for each population
+    test: Readings
+    multiplier_form: Floats  # (U,)
+
+    @cached_property
+    def prior(self) -> Floats:
+        """Form of the initial weights, times a, (R, U)."""
+        k = self.places.initial
+        return self.pencil.over_a[:, k, k]
+
+    @cached_property
+    def mean_weight(self) -> Floats | None:
+        """Mean of initial weights along the readout row, where the residual knows it."""
+        return self.types.g / np.sqrt(self.step.laws.neurons.N) if self.step.full else None
+
+    @cached_property
+    def of_test(self) -> _Sums:
+        """Readings of fresh rows of mass one."""
+        rows, forms = self.test.rows, self.pencil.test
+        sums = _Sums.zeros(self.places.count, np.dtype(float))
+        e = forms.e.reshape(*forms.e.shape[:2], -1)
+        sums.add(self.places, rows, self.test.design, e, forms.mass, self.places.row.directions)
+        return sums
+
+
+@dataclass
+class _Sums:
+    """Sums over rows: E[pi Phi Phi^T], E[pi y Phi], E[pi y^2], and the same for labels of one."""
+
+    H: Numbers
+    side: Numbers
+    constant: Any
+    side_of_one: Numbers
+    one: Any
+
+    @classmethod
+    def zeros(cls, count: int, dtype: np.dtype[Any]) -> _Sums:
+        """Return empty sums."""
+        side = np.zeros((2, count), dtype)
+        return cls(np.zeros((count, count), dtype), side[0], 0.0, side[1], 0.0)
+
+    def add(
+        self,
+        places: Places,
+        rows: Population,
+        design: Numbers,
+        e: Numbers,
+        weight: Numbers,
+        fields: int,  # directions and constraints that the rows have
+    ) -> None:
+        """Add rows."""
+        R, width = weight.size, e.shape[-1]
+        q = design.shape[-2]
+        D, e, w = design.reshape(R, q, -1), e.reshape(R, width), weight.reshape(R, 1)
+        moments, label = rows.moments.reshape(R, q, q), rows.label.reshape(R, q)
+        at, size = places.direct, D.shape[-1]
+        weighted = w * e
+        seen = moments @ D
+        self.H[np.ix_(at, at)] += (w[:, :, None] * D).reshape(-1, size).T @ seen.reshape(-1, size)
+        back = weighted.T @ seen[:, 1 : 1 + fields].reshape(R, -1)
+        back = back.reshape(width, fields, size)
+        for i in range(fields):
+            start = places.direction(i).start
+            f = slice(start, start + width)
+            self.H[f, at] += back[:, i]
+            self.H[at, f] += back[:, i].T
+            self.side[f] += (label[:, 1 + i] * w[:, 0]) @ e
+            self.side_of_one[f] += (moments[:, 0, 1 + i] * w[:, 0]) @ e
+            for k in range(i, fields):
+                moment = moments[:, 1 + i, 1 + k]
+                if not moment.any():
+                    continue
+                block = (weighted * moment[:, None]).T @ e
+                g = slice(places.direction(k).start, places.direction(k).start + width)
+                self.H[f, g] += block
+                if k != i:
+                    self.H[g, f] += block.T
+        self.side[at] += np.tensordot(label * w, D, axes=2)
+        self.side_of_one[at] += (w.T @ seen[:, 0])[0]
+        self.constant += (weight * rows.label_square).sum()
+        self.one += weight.sum()
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """The quadratic problem at a point."""
+
+    H: Numbers
+    side: Numbers
+    constant: Any
+    side_of_one: Numbers  # for labels that are one: a mean that was taken off has an error
+    one: Any
+    C: Numbers  # (p FU, p FU) covariance of the fields of directions
+    C_inverse: Numbers
+
+
+def quadratic_problem(
+    labels: LabelProblem, state: State, parameter: Parameter | None = None
+) -> Quadratic:
+    """Return the quadratic problem of the labels at a point of the equations."""
+    places, a = labels.places, state.a
+    sums = _Sums.zeros(places.count, a.dtype)
+    for rows, readings, forms, at in zip(
+        labels.populations, labels.readings, labels.pencil.rows, state.rows, strict=True
+    ):
+        fields = places.row.fields if forms.step else places.row.directions
+        if readings is not None:
+            design: Numbers = readings.design
+            if readings.multiplier is not None:
+                design = design.astype(a.dtype)
+                design[..., places.row.residual, places.multipliers] = readings.multiplier * a
+            weight = forms.mass * at.pi
+            sums.add(places, readings.rows, design, at.e_tilde, weight, fields)
+        if forms.step:
+            _add_moved(places, sums.H, rows, forms, at)
+    if parameter is not None and parameter.test:
+        fresh, mass = labels.of_test, parameter.test
+        sums.H += mass * fresh.H
+        sums.side += mass * fresh.side
+        sums.side_of_one += mass * fresh.side_of_one
+        sums.constant += mass * fresh.constant
+        sums.one += mass * fresh.one
+    _add_sets(labels, sums.H, a)
+    C, C_inverse = _fields_of_directions(labels, state)
+    _add_directions(labels, sums.H, state, C_inverse)
+    return Quadratic(sums.H, sums.side, sums.constant, sums.side_of_one, sums.one, C, C_inverse)
+
+
+def _add_moved(places: Places, H: Numbers, rows: Population, forms: Forms, at: RowState) -> None:
+    """Add E[x_i x_k] X on the fields of directions and constraints, in place."""
+    f = places.row.fields
+    moments = rows.moments[:, :, 1 : 1 + f, 1 : 1 + f] if forms.ridge else rows.moments
+    weight = np.einsum("gk,gkij->gij", forms.mass, moments)
+    U, X = places.types, at.X
+    assert X is not None
+    m = len(forms.moved)
+    inner = np.concatenate([np.arange(k * U, (k + 1) * U) for k in forms.moved])
+    blocks = np.tensordot(weight, X, axes=(0, 0)).swapaxes(1, 2).reshape(f * m * U, -1)
+    every = (places.sets + places.block * np.arange(f)[:, None] + inner).ravel()
+    H[np.ix_(every, every)] += blocks
+
+
+def _add_sets(labels: LabelProblem, H: Numbers, a: Numbers) -> None:
+    """Add the form of the sets, in place."""
+    places = labels.places
+    count = places.sets - places.intercept
+    diagonal = np.tile(1 / (labels.step.inputs.d * a), count // places.types)
+    if places.second_order:
+        diagonal[places.scales] = 0.0
+        diagonal[places.multipliers] = -labels.multiplier_form * a
+        scales, multipliers = (
+            np.arange(places.count)[x] for x in (places.scales, places.multipliers)
+        )
+        H[scales, multipliers] += 1.0
+        H[multipliers, scales] += 1.0
+    H[range(count), range(count)] += diagonal
+
+
+def _add_directions(labels: LabelProblem, H: Numbers, state: State, C_inverse: Numbers) -> None:
+    """Add the form of the fields of directions and constraints without rows, in place."""
+    places, p = labels.places, labels.places.row.directions
+    fields = slice(places.sets, places.direction(p).start)
+    H[fields, fields] += C_inverse
+    for i in range(p):
+        f = places.direction(i)
+        H[f, f] -= state.Q
+    if labels.mean_weight is not None:
+        means, pull = places.set(0), labels.prior / state.a * labels.mean_weight
+        start = state.G_of_groups[:, :, _initial(places)]
+        shift = np.einsum("ir,rfu,ru->ifu", labels.step.row_overlap, start, pull)
+        shift = shift.reshape(-1, places.types)
+        back = C_inverse @ shift
+        H[fields, means] -= back
+        H[means, fields] -= back.T
+        H[means, means] += shift.T @ back
+    if places.row.constraints:
+        inverse = np.linalg.inv(state.G)
+        for i in range(p, places.row.fields):
+            f = places.direction(i)
+            H[f, f] -= inverse
+
+
+def _initial(places: Places) -> slice:
+    return slice(places.initial * places.types, (places.initial + 1) * places.types)
+
+
+def _fields_of_directions(labels: LabelProblem, state: State) -> tuple[Numbers, Numbers]:
+    """Return C and its inverse."""
+    p, size, overlap = labels.places.row.directions, labels.places.block, labels.step.overlap
+    if labels.step.inputs.isotropic:
+        C, inverse = np.zeros((2, p, size, p, size), state.G.dtype)
+        i = np.arange(p)
+        C[i, :, i] = state.G
+        inverse[i, :, i] = labels.pencil.without_rows(state.a)[0] + state.Q
+        return C.reshape(p * size, -1), inverse.reshape(p * size, -1)
+    C = np.tensordot(overlap, state.G_of_groups, axes=1).swapaxes(1, 2).reshape(p * size, -1)
+    return C, np.linalg.inv(C)
+
+
+def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> Shares:
+    """Return the shares of the special variables in 1/c of rows and in delta."""
+    places, a, d = labels.places, state.a, labels.step.inputs.d
+    U, p, size = places.types, places.row.directions, places.block
+    stop = places.direction(p).start
+    inverse = np.linalg.inv(quadratic.H[:stop, :stop])
+    inverse = (inverse + inverse.T) / 2
+    first = [*range(U), *([places.sets - 1] if places.intercept else [])]
+    counted = np.array([*first, *range(places.sets, stop)])
+    inverse, k = inverse[np.ix_(counted, counted)], len(first)
+    free = _ReadoutRow.of(labels, state, inverse[:U, :U])
+    rows: list[Any] = []
+    for population, readings, at in zip(
+        labels.populations, labels.readings, state.rows, strict=True
+    ):
+        if readings is None:
+            rows.append(0.0)
+            continue
+        total = _share_of_rows(labels, population, readings, at, inverse, k, quadratic.C)
+        if free is not None:
+            width = at.e.shape[-1]
+            square = ((at.e @ free.rows[:width, :width]) * at.e).sum(-1)
+            total = total - population.length[:, None] * square
+        total = total / labels.n
+        rows.append(np.where(total.real > MIN_SHARE, total, MIN_SHARE))
+    neurons = (d * a - np.diag(inverse)[:U]) / (d * a) ** 2
+    Z = inverse[k:, k:]
+    if labels.mean_weight is not None:  # of the initial weights less their mean
+        B = np.zeros((p, size, U))
+        along = np.outer(labels.step.row_overlap.sum(1), labels.mean_weight)
+        B[:, np.arange(U) + places.initial * U, np.arange(U)] = along
+        on_means = B.reshape(p * size, U)
+        cross = on_means @ inverse[:U, k:]
+        Z = Z - cross - cross.T + on_means @ inverse[:U, :U] @ on_means.T
+    Y = quadratic.C_inverse @ (Z - quadratic.C) @ quadratic.C_inverse
+    Y = Y.reshape(p, size, p, size)
+    start = state.G_of_groups[:, :, _initial(places)]
+    seen = np.einsum("ifkg,rgu->rikfu", Y, start, optimize=True)
+    overlap = labels.step.overlap
+    held = np.einsum("ikr,ru,rfu,rikfu->u", overlap, labels.prior, start, seen, optimize=True)
+    if free is not None:
+        held = held - free.neurons
+    return Shares(tuple(rows), neurons - held / (d * a**2))
+
+
+def _share_of_rows(
+    labels: LabelProblem,
+    rows: Population,
+    readings: Readings,
+    at: RowState,
+    inverse: Numbers,
+    k: int,  # number of variables before the fields
+    C: Numbers,
+) -> Numbers:
+    """Return n times what the special variables add to 1/c of rows, (G, K)."""
+    places, e = labels.places, at.e
+    width, size = e.shape[-1], places.block
+    A: Numbers = readings.features.A
+    if places.intercept:
+        A = np.concatenate([A, np.ones((*A.shape[:-1], 1))], -1)
+    total = ((A @ inverse[:k, :k]) * A).sum(-1)
+    for i in range(places.row.directions):
+        f = slice(size * i, size * i + width)
+        at_i = slice(k + f.start, k + f.stop)
+        total = total + 2 * rows.moments[..., 0, 1 + i] * ((e @ inverse[at_i, :k]) * A).sum(-1)
+        total = total - ((e @ C[f, f]) * e).sum(-1)
+        for j in range(places.row.directions):
+            moment = rows.moments[..., 1 + i, 1 + j]
+            if moment.any():
+                at_j = slice(k + size * j, k + size * j + width)
+                total = total + moment * ((e @ inverse[at_i, at_j]) * e).sum(-1)
+    return total
+
+
+@dataclass(frozen=True)
+class _ReadoutRow:
+    """Initial weights off the readout row: an imaginary random direction."""
+
+    rows: Numbers  # (FU, FU) its form in rows
+    neurons: Numbers  # (U,)
+
+    @classmethod
+    def of(cls, labels: LabelProblem, state: State, means: Numbers) -> _ReadoutRow | None:
+        """Return it where the residual knows the readout row; `means` are those of alpha."""
+        g = labels.mean_weight
+        if g is None:
+            return None
+        inputs, at = labels.step.inputs, _initial(labels.places)
+        part = inputs.omega * inputs.s
+        pull = state.G_of_groups[:, :, at] * (labels.prior / state.a * g)[:, None]
+        rows = np.einsum("r,rfu,uv,rgv->fg", part, pull, means, pull, optimize=True)
+        less = pull[:, at] - np.diag(g)
+        neurons = np.einsum(
+            "r,ru,rui,ij,ruj->u", part, labels.prior, less, means, less, optimize=True
+        )
+        return cls(rows, neurons)
+
+
+def readings_of(
+    places: Places,
+    step: Step,
+    types: Types,
+    moments: StepMoments,
+    rows: Population,
+    features: Features,
+    plane: Floats,
+) -> Readings:
+    """Return how rows of ridge read what is read directly."""
+    variables, g = places.row, types.g / np.sqrt(step.laws.neurons.N)
+    D = np.zeros((*rows.mass.shape, variables.count, len(places.direct)))
+    means = places.set(0)
+    D[..., 0, means] = features.A
+    if isinstance(features, StepFeatures):  # A is linear in r within a group
+        D[..., variables.residual, means] = features.A_by_r / moments.constraints[0, 0]
+        D[..., 0, means] -= rows.residual[..., None] * features.A_by_r
+        if variables.has_rest and step.output_rest > MIN_REST:
+            D[..., variables.rest, means] = features.rest * g
+    if places.intercept:
+        D[..., 0, places.sets - 1] = 1.0
+    for k, part in enumerate(features.chaos):
+        D[..., 0, places.hermite_part(k)] = part
+    multiplier = None
+    if places.second_order:
+        _add_second_order(places, step, types, rows, features, plane, D)
+        if isinstance(features, StepFeatures):
+            scale = own_scale(step, types) / moments.constraints[0, 0]
+            multiplier = features.turn * step.phi0 * scale
+    for i, k in enumerate(places.leaning):
+        # (mean weights . x)(T . x), with the mean along the readout row
+        weights = np.zeros((places.types, 1 + variables.indices, 1 + variables.indices))
+        along = step.row_overlap.sum(1)[: 1 + variables.indices]
+        weights[:, :, k] += along * g[:, None]
+        weights[:, k, :] += along * g[:, None]
+        start = places.sets + (len(places.owners) + i) * places.types
+        columns = slice(start, start + places.types)
+        _add_products(variables, rows.kappa, features.bend / 2, weights, D, columns)
+    return Readings(rows, features, D, multiplier)
+
+
+def own_scale(step: Step, types: Types) -> Floats:
+    """Return root n_0 times the deviation of a random step along a neuron's own weight, over r."""
+    return types.gamma * np.sqrt(step.activation.own_noise * step.inputs.trace(2))
+
+
+def _add_second_order(
+    places: Places,
+    step: Step,
+    types: Types,
+    rows: Population,
+    features: Features,
+    plane: Floats,
+    D: Floats,
+) -> None:
+    """Add to the design, in place, how rows read what is of order 1/d."""
+    variables, inputs = places.row, step.inputs
+    own = features.A_by_own * (types.own_reading / types.along)  # one for isotropic inputs
+    half, K = features.bend / 2, 1 + variables.indices
+    off_v = np.diag([0.0] + [1.0] * variables.indices)
+    excess = plane[:, :K, :K] - (types.rho**2 / inputs.d)[:, None, None] * off_v
+    if not rows.rows.step:
+        excess[:, 0, 0] = 0.0  # in the features already
+    _add_products(variables, rows.kappa, half, excess, D, places.set(0))
+    root = np.linalg.cholesky(plane[:, :K, :K] + ROUNDING * np.eye(K))
+    for k, (a, b) in enumerate(places.products, 1):
+        # w_i = sum_a root_ia h_a with independent h_a; (h_a^2 - 1)/sqrt(2), h_a h_b have variance 1
+        outer = root[:, :, None, a] * root[:, None, :, b]
+        outer = (outer + outer.swapaxes(1, 2)) / np.sqrt(2 if a == b else 1)
+        _add_products(variables, rows.kappa, half, outer, D, places.set(k))
+        if not inputs.isotropic:  # lengths do not contain the special directions
+            D[..., 0, places.set(k)] += half * np.trace(outer, axis1=1, axis2=2)
+    scaled = types.grown / (types.along * types.size)
+    D[..., 0, places.lengths] = features.A_by_own * scaled * types.length_deviation
+    D[..., 0, places.scales] = own
+    for j, i in enumerate(places.owners):
+        # own = 6 c_3 gamma g (X^T r/n_0).w_0
+        columns = slice(places.sets + j * places.types, places.sets + (j + 1) * places.types)
+        D[..., 0, columns] = own * (6 * step.activation.c3 * step.g0[i] * types.gamma)
+
+
+def _add_products(
+    variables: RowVariables,
+    kappa: Floats,
+    half: Floats,
+    weights: Floats,
+    D: Floats,
+    columns: slice,
+) -> None:
+    """Add sum_ab weights_ab (X_a X_b - delta_ab) E sigma''/2 to columns of the design, in place."""
+    index = kappa[..., None]
+    D[..., 0, columns] += half * weights[:, 0, 0] * (index**2 - 1)
+    for i in range(variables.indices):
+        D[..., 2 + i, columns] += half * 2 * weights[:, 0, 1 + i] * index
+    for place, (i, k) in enumerate(variables.pairs, variables.products):
+        D[..., place, columns] += half * (1 if i == k else 2) * weights[:, 1 + i, 1 + k]

@@ -1,0 +1,246 @@
+r"""Types of neurons: readout and length, with what the step does to a weight.
+
+With the neuron's readout g, :math:`\gamma_g = \gamma g`, :math:`\varepsilon = 2c_2\gamma_g` and its
+own scale :math:`\epsilon`, a weight moves in units of the inputs' deviation by
+
+.. math:: w = (1 + \epsilon + \varepsilon M\Sigma)w_0 + \gamma_g(c_1\Sigma^{1/2}h + \text{noise}),
+    \qquad \mathrm{Var} = \varphi_0\gamma_g^2(4c_2^2|w_0|^2 + \nu)\,S,
+
+so that its input has the deviation :math:`\rho`, with a part along the initial one, and a weight
+:math:`s = \gamma_gc_1b` along v. Neurons with readouts of one size have two lengths as types, if
+lengths differ. For an odd activation g and -g are one type: a neuron (-g, w) has the features of
+(g, -w) with the sign reversed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.functions.averages import gaussian_averages
+from onegrad.functions.function import Function
+from onegrad.problem import Problem
+from onegrad.theory.uniform.laws.rows import StepMoments
+from onegrad.theory.uniform.rules import (
+    LARGE_DEVIATION,
+    MAX_WIDTH,
+    TWO_POINT_NODES,
+    TWO_POINT_RULE,
+    GradedRule,
+    smooth_width,
+)
+
+if TYPE_CHECKING:  # a step is made of laws
+    from onegrad.theory.uniform.step import Step
+
+READOUT_REACH = 5.5  # standard deviations of a normal readout
+MIN_TYPE_WEIGHT = 3e-6  # of a type
+WIDTH_OF_FIT = 0.25  # of that of the features: with it 14 readouts do what took 30
+MIN_DEVIATION = 1e-12  # of squared lengths, below which they are one
+MAX_RELATIVE_LENGTH = 0.9  # of a group of eigenvalues, by which a length moves
+MIN_SHARE = 0.3  # of rho^2 that special directions leave
+ODD_TEST = np.array([0.1, 0.3, 0.7, 1.1, 1.9, 2.7, 4.3])
+
+
+@dataclass(frozen=True)
+class Neurons:
+    """Law of the neurons."""
+
+    activation: Function
+    readout: str
+    weights: str
+    N: int
+
+    @classmethod
+    def of(cls, problem: Problem) -> Neurons:
+        """Return the law of a problem's neurons."""
+        return cls(problem.sigma, problem.readout, problem.weights, problem.N)
+
+    @property
+    def mean_readout(self) -> float:
+        """E g."""
+        return float(self.readout == "constant")
+
+    @property
+    def one_size(self) -> bool:
+        """Whether all readouts have one size."""
+        return self.readout != "gaussian"
+
+    @property
+    def signs_are_alike(self) -> bool:
+        """Whether g and -g are one type."""
+        return self.readout != "constant" and is_odd(self.activation)
+
+
+@lru_cache(maxsize=256)
+def is_odd(f: Function) -> bool:
+    """Return whether f is odd."""
+    return bool(np.abs(f(ODD_TEST) + f(-ODD_TEST)).max() < 1e-12 * np.abs(f(ODD_TEST)).max())
+
+
+@dataclass(frozen=True)
+class Types:
+    """Types of neurons; arrays over types (U,)."""
+
+    weight: Floats  # probability
+    g: Floats  # readout
+    size: Floats  # deviation of the initial input
+    length: Floats  # (R, U) squared lengths of the initial weights
+    gamma: Floats  # gamma g
+    epsilon: Floats  # 2 c_2 gamma g
+    c1: Floats  # E sigma'(|w| z)
+    s: Floats  # weight along v
+    own: Floats  # step along its own initial weight
+    along: Floats  # part of rho along the initial input
+    rho: Floats  # deviation of the input
+    own_reading: Floats  # covariance of the input and its own part, over size
+    grown: Floats  # part of rho^2 that is proportional to |w|^2
+    length_deviation: float  # of lengths that are not types of their own
+
+    @property
+    def across(self) -> Floats:
+        """Deviation of the input across the initial one."""
+        return np.sqrt(np.maximum(self.rho**2 - self.along**2, 0.0))
+
+
+def steepness(step: Step) -> float:
+    r"""Return the largest s/rho of a neuron that counts, before anything else is known of it."""
+    numbers, neurons = step.activation, step.laws.neurons
+    g = 1.0 if neurons.one_size else LARGE_DEVIATION
+    mean = step.labels.fit.step_mean - step.scale * step.laws.update.constant
+    gamma = step.gamma * g
+    noise = gamma**2 * step.phi0 * step.energy * (4 * numbers.c2**2 + numbers.nu)
+    rho = np.sqrt((1 + 2 * numbers.c2 * gamma * mean) ** 2 + noise * step.inputs.trace(2))
+    return float(abs(gamma * numbers.c1 * step.b) / rho)
+
+
+def readout_rule(step: Step, moments: StepMoments) -> GradedRule:
+    """Return the rule for normal readouts, dense where features change with the readout.
+
+    The fit changes with the readout over a part of the width over which the features do.
+    """
+    numbers = step.activation
+    large = LARGE_DEVIATION * step.gamma
+    slope_energy = 4 * numbers.c2**2 + numbers.nu
+    grown = (1 + 2 * numbers.c2 * large * moments.mean) ** 2
+    grown += large**2 * step.phi0 * moments.square * slope_energy
+    sigma = step.laws.neurons.activation
+    steep = abs(large * numbers.c1 * step.b) / np.hypot(1.0, smooth_width(sigma))
+    own_part = step.gamma * step.phi0 * np.sqrt(moments.square * slope_energy)
+    rate = max(np.sqrt(max(grown - 1, 0.0)) / LARGE_DEVIATION, own_part)
+    width = WIDTH_OF_FIT / max(float(steep), float(rate), 1 / MAX_WIDTH)
+    return GradedRule(((0.0, width),), reach=READOUT_REACH)
+
+
+def readouts(step: Step, moments: StepMoments, spacing: float) -> tuple[Floats, Floats]:
+    """Return nodes and probabilities of the readout."""
+    neurons = step.laws.neurons
+    if neurons.readout == "constant":
+        return np.ones(1), np.ones(1)
+    if neurons.one_size:
+        g, weight = TWO_POINT_RULE
+    else:
+        rule = readout_rule(step, moments)
+        count = rule.count(spacing)
+        # no node at zero where nodes are folded
+        g, weight = rule.nodes(count + count % 2 * neurons.signs_are_alike)
+    if neurons.signs_are_alike:
+        weight = 2 * weight[g > 0]
+        g = g[g > 0]
+    large = weight > MIN_TYPE_WEIGHT
+    return g[large], weight[large] / weight[large].sum()
+
+
+def neuron_types(step: Step, moments: StepMoments, spacing: float) -> Types:
+    """Return the types of neurons; `spacing` is that of nodes of a normal readout."""
+    neurons, numbers, inputs = step.laws.neurons, step.activation, step.inputs
+    s, omega, bulk = inputs.s, inputs.omega, step.bulk_trace
+    g, weight = readouts(step, moments, spacing)
+    sphere = neurons.weights != "gaussian"
+    deviation = float(np.sqrt(max(2 * (bulk - sphere) / inputs.d, 0.0)))  # of |w|^2
+    signs = np.zeros(len(g))
+    if deviation > MIN_DEVIATION and neurons.one_size:
+        signs = np.repeat(TWO_POINT_NODES, len(g))
+        g, weight = np.tile(g, 2), np.tile(weight, 2) / 2
+    rate = np.sqrt(2 / inputs.d) * step.left * (s - sphere)
+    rate = rate / max(float(np.sqrt(max(bulk - sphere, 0.0))), MIN_DEVIATION)
+    rate = np.clip(rate, -MAX_RELATIVE_LENGTH, MAX_RELATIVE_LENGTH)
+    length = 1 + np.outer(rate, signs)
+    size = np.sqrt((omega * s) @ length)
+    c1 = np.full(len(g), numbers.c1)
+    if signs.any():
+        c1 = gaussian_averages(neurons.activation, np.zeros(len(g)), size).slope / size
+    gamma = step.gamma * g
+    epsilon = 2 * numbers.c2 * gamma
+    backward = float(step.row_overlap.sum(1) @ step.g0) if step.full else 0.0
+    own = step.scale * numbers.own_output - 6 * numbers.c3 * backward
+    own_scale = -gamma * own * g / np.sqrt(neurons.N)
+    grown = 1 + np.outer(s, own_scale + epsilon * moments.mean)
+    rho2 = (omega * s) @ (length * grown**2)
+    noise = step.phi0 * moments.square * inputs.trace(2)
+    slope_noise = noise * gamma**2 * numbers.nu
+    rho2 = rho2 + noise * epsilon**2 * size**2 + slope_noise
+    return Types(
+        weight=weight,
+        g=g,
+        size=size,
+        length=length,
+        gamma=gamma,
+        epsilon=epsilon,
+        c1=c1,
+        s=gamma * c1 * step.b,
+        own=own_scale,
+        along=(omega * s) @ (length * grown) / size,
+        rho=np.sqrt(rho2),
+        own_reading=(omega * s**2) @ (length * grown) / size,
+        grown=rho2 - slope_noise,
+        length_deviation=0.0 if signs.any() else deviation / 2,
+    )
+
+
+def weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> Floats:
+    r"""Return the covariance of weights along the special directions, (U, p, p).
+
+    .. math:: \frac1d\,e_i^\top\Sigma^{1/2}\{|w|^2[(1 + 2\epsilon\Sigma) +
+        2(1+\epsilon)\varepsilon M\Sigma + \varepsilon^2\Sigma(M\Sigma M + \varphi_0S\,t_2)]
+        + \gamma_g^2\nu\varphi_0S\}\Sigma^{1/2}e_k
+    """
+    p, R = step.directions, len(step.inputs.s)
+    B = step.parts.reshape(p, -1)
+    s = np.tile(step.inputs.s, B.shape[1] // R)
+    bulk, directions = np.eye(len(s)), np.eye(p)
+    M = moments.mean * bulk + B.T @ (moments.M - moments.mean * directions) @ B
+    S = moments.square * bulk + B.T @ (moments.S - moments.square * directions) @ B
+    SMS, SSS = s[:, None] * M * s, s[:, None] * S * s
+    forms = [np.diag(s), np.diag(s**2), SMS, SMS @ (M * s), SSS]
+    parts = np.array([B @ x @ B.T for x in forms])
+    size2, epsilon = types.size**2, types.epsilon
+    nu = types.gamma**2 * step.activation.nu * step.phi0
+    coefficients = np.array(
+        [
+            size2,
+            2 * size2 * types.own,
+            2 * size2 * (1 + types.own) * epsilon,
+            size2 * epsilon**2,
+            size2 * epsilon**2 * step.phi0 + nu,
+        ]
+    )
+    return np.asarray(np.tensordot(coefficients, parts, axes=(0, 0)) / step.inputs.d)
+
+
+def with_special_weights(step: Step, types: Types, moments: StepMoments, plane: Floats) -> Types:
+    """Return types whose inputs contain what M and S do to weights along special directions."""
+    p, d = step.directions, step.inputs.d
+    alike = replace(moments, M=moments.mean * np.eye(p), S=moments.square * np.eye(p))
+    more = np.trace(plane - weights_in_the_plane(step, types, alike), axis1=1, axis2=2)
+    inside = step.overlap @ step.inputs.s
+    moved = float((inside @ (moments.M - alike.M) @ inside).trace()) / d
+    return replace(
+        types,
+        rho=np.sqrt(np.maximum(types.rho**2 + more, MIN_SHARE * types.rho**2)),
+        along=types.along + types.epsilon * moved * types.size,
+    )

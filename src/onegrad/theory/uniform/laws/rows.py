@@ -1,0 +1,514 @@
+r"""Populations of rows: in the step, in ridge, or in both.
+
+Leave a row of the step out of it: its coordinates in the primitive directions (`step`) are those of
+a fresh row plus its own parts, with its squared length :math:`\ell` over d,
+
+.. math:: u = u^{fresh},\qquad n\cdot x = (n\cdot x)^{fresh} + \varphi_0\ell r/|n|, \qquad
+    \hat e\cdot x = t' + \varphi_0 y/\tau\ \text{(a fit, see `labels`)}.
+
+The frame of the step makes of them the index :math:`\kappa = v\cdot x` and the coordinates
+:math:`\xi` along the special directions off v: :math:`E[r\kappa] = b`, :math:`E[r\xi] = 0` by
+themselves. Off the special directions rows obey :math:`\sum_j c(j)x_j = 0` for each orthonormal
+combination c of r (and of y, for a fit by moments): *constraints*.
+
+The fit of the labels needs second moments of the *row variables*
+
+.. math:: (1,\ \kappa,\ \xi_1..\xi_{p-1},\ \sqrt{\varphi_0}\,c,\ \xi_i\xi_k - \delta_{ik},\
+    [f_\perp])
+
+and of the label with them; :math:`f_\perp` is what the initial output has beyond its linear part.
+Rows of step and ridge have groups of equal length and nearly equal r, with nodes of the index in
+each; rows of the step alone nodes of r only; fresh rows nodes of the index.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.functions.function import Function
+from onegrad.functions.hermite import gauss_hermite
+from onegrad.problem import Problem
+from onegrad.theory.uniform.laws.labels import LabelLaw, labels_given_index
+from onegrad.theory.uniform.rules import (
+    ONE_NODE,
+    TWO_POINT_NODES,
+    GradedRule,
+    conditional_gauss,
+    cut_gaussian,
+    even_rule,
+    noise_nodes,
+    normal_cutoff,
+    product_rule,
+)
+
+if TYPE_CHECKING:  # a step is made of laws
+    from onegrad.theory.uniform.step import Step
+
+INDEX_POINTS = {1: 20, 2: 14, 3: 9, 4: 6, 5: 5, 6: 4}  # of each index, by the number of indices
+KINKED_POINTS = (41, 48)  # of the fresh index, and of the teacher's, where it has kinks
+MIN_CUT_POINTS = 7  # of a rule on a finite range
+# features change over rho/s of the index. With 20 points the error of s/rho = 7 was 80 to 390 %;
+# two for each such width leave 2 to 4 %, as three do
+POINTS_PER_WIDTH = 2.0
+MAX_POINTS = 200_000  # of all axes together; not tuned
+RUNS_OF_ROWS = 100  # a tail is cut where fewer than one row of so many networks is expected
+GAUSSIAN_NOISE_POINTS, OUTPUT_POINTS = 8, 7
+INDEPENDENT_POINTS = 3  # of an index that the label does not depend on: fourth moments are exact
+MIN_PROBABILITY = 1e-12  # of a point
+SMALL_LENGTH = 1e-3  # by which labels know the curvature where a covariance fixes their lengths
+MIN_CONSTRAINT = 1e-12  # mean square of a row function off the others, below which it is none
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A population of rows: whether in the step and in ridge, and how many."""
+
+    step: bool
+    ridge: bool
+    count: int
+
+
+def populations(problem: Problem) -> tuple[Rows, ...]:
+    """Return the populations of rows of a problem."""
+    n, n0 = problem.n, problem.rows_of_step
+    if problem.ridge_rows == "fresh":
+        return Rows(True, False, n0), Rows(False, True, n)
+    rows = [Rows(True, True, min(n, n0))]
+    if n0 > n:
+        rows.append(Rows(True, False, n0 - n))
+    if n > n0:
+        rows.append(Rows(False, True, n - n0))
+    return tuple(rows)
+
+
+@dataclass(frozen=True)
+class RowVariables:
+    """Places of the row variables: 1, special directions, constraints, products, f_perp."""
+
+    directions: int  # p
+    constraints: int
+    indices: int  # m, of the labels
+    has_rest: bool  # whether f_perp is among them
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """Pairs (i, k), i <= k, of the labels' directions whose products are row variables."""
+        return tuple(itertools.combinations_with_replacement(range(self.indices), 2))
+
+    @property
+    def fields(self) -> int:
+        """Number of directions and constraints."""
+        return self.directions + self.constraints
+
+    @property
+    def residual(self) -> int:
+        """Place of the first constraint, the residual."""
+        return 1 + self.directions
+
+    @property
+    def products(self) -> int:
+        """Place of the first product."""
+        return 1 + self.fields
+
+    @property
+    def rest(self) -> int:
+        """Place of f_perp."""
+        return self.products + len(self.pairs)
+
+    @property
+    def count(self) -> int:
+        """Number of row variables."""
+        return self.rest + self.has_rest
+
+
+@dataclass(frozen=True)
+class Points:
+    """The law of a row of the step, of one length, on points (J,)."""
+
+    length: float  # squared length over d
+    primitives: Floats  # (P, J) coordinates in the primitive directions
+    r: Floats  # residual
+    y: Floats  # label, less what is taken off it
+    fitted: Floats  # label that the constraint of a fit is about
+    p: Floats  # probability
+    rest: Floats  # f_perp
+    axes: Floats  # (A, P) directions that points resolve; the others are independent and normal
+    # variances of y and f_perp that points do not resolve, and their covariance
+    label_noise: float
+    rest_noise: float
+    shared_noise: float
+
+
+@dataclass(frozen=True)
+class StepMoments:
+    """Moments of the rows of the step."""
+
+    mean: float  # E[l r]
+    square: float  # E[l r^2]
+    M: Floats  # (p, p) E[r X X^T] of special directions
+    S: Floats  # (p, p) E[r^2 X X^T]
+    # (k, 2): combinations of (r, fitted) that are orthonormal, times root phi_0
+    constraints: Floats
+
+
+@dataclass(frozen=True)
+class Population:
+    """Rows in groups (G) of equal length and residual, and nodes (K) in each.
+
+    Rows of the step alone have no index: K is one, and only moments of directions and constraints.
+    """
+
+    rows: Rows
+    length: Floats  # (G,)
+    r: Floats  # (G,) mean of r' = r n/n_0
+    r2: Floats  # (G,) mean of r'^2
+    mass: Floats  # (G, K) rows over n
+    kappa: Floats  # (G, K)
+    residual: Floats  # (G, K) E[r | node]
+    moments: Floats  # (G, K, q, q) second moments of the row variables
+    label: Floats  # (G, K, q) E[y variable]
+    label_square: Floats  # (G, K) E y^2
+
+
+def points_of_step(step: Step, lengths: list[float], steepness: float | None) -> tuple[Points, ...]:
+    """Return the law of the rows of the step, for each of some lengths.
+
+    steepness : of the features over the index, which has an axis then; None where these rows have
+        no loss, and features.
+    """
+    q = step.labels.replaced
+    laws = []
+    for length in lengths:
+        parts = [
+            (share, _points(step, length, steepness, bool(replaced)))
+            for replaced, share in enumerate((1 - q, q))
+            if share > 0
+        ]
+        laws.append(_mixture(parts))
+    return tuple(laws)
+
+
+def _mixture(parts: list[tuple[float, Points]]) -> Points:
+    if len(parts) == 1:
+        return parts[0][1]
+    return replace(
+        parts[0][1],
+        primitives=np.hstack([x.primitives for _, x in parts]),
+        r=np.concatenate([x.r for _, x in parts]),
+        y=np.concatenate([x.y for _, x in parts]),
+        fitted=np.concatenate([x.fitted for _, x in parts]),
+        rest=np.concatenate([x.rest for _, x in parts]),
+        p=np.concatenate([share * x.p for share, x in parts]),
+    )
+
+
+def _points(step: Step, length: float, steepness: float | None, replaced: bool) -> Points:
+    """Return points of rows whose labels belong to them, or are `replaced`."""
+    labels, fit, inputs, phi0 = step.labels, step.labels.fit, step.inputs, step.phi0
+    m, mt, full, d = step.indices, labels.teacher_indices, step.full, step.inputs.d
+    index = steepness is not None
+    n0 = step.laws.step_count
+    edge = normal_cutoff(RUNS_OF_ROWS * n0)
+    rest = step.output_rest
+    gaussian = labels.law.name == "gaussian"
+    own, own_gaussian = (0.0, labels.noise) if gaussian else (labels.noise, 0.0)
+    split = fit.has_direction and rest > 0 and own_gaussian > 0
+    total = own_gaussian if split else float(np.hypot(own_gaussian, np.sqrt(rest)))
+    others = [
+        noise_nodes(labels.law, n0) if own else ONE_NODE,
+        cut_gaussian(GAUSSIAN_NOISE_POINTS, edge) if total else ONE_NODE,
+        cut_gaussian(OUTPUT_POINTS, edge) if split else ONE_NODE,
+    ]
+    output = [cut_gaussian(OUTPUT_POINTS, edge)] * full
+    first, teacher = _index_rules(step, edge, steepness or 0.0, replaced, [*output, *others])
+    own_indices = gauss_hermite(INDEPENDENT_POINTS) if replaced else teacher
+    rules = [*[first] * index, *[own_indices] * m, *output, *others, *[teacher] * (mt * replaced)]
+    axes, p = product_rule(rules)
+    P = step.frame.shape[1]
+    A = step.frame[: 1 + step.primitives] if index else np.eye(P)[: step.primitives]
+    k = len(A)
+    if index and inputs.isotropic:
+        p = p * _fixed_length_density(axes[1 : 1 + m], d)
+    likely = p > MIN_PROBABILITY
+    axes, p = axes[:, likely], p[likely] / p[likely].sum()
+    x = axes[:k] * np.sqrt(step_length(step, length))
+    if index:
+        x[0] = axes[0]
+    primitives = A.T @ x
+    noise, gauss, second_gauss = axes[k], axes[k + 1], axes[k + 2]
+    clean = labels.at_indices(axes[k + 3 :] if replaced else primitives[:mt])
+    share = own_gaussian if split else (own_gaussian**2 / total if total else 0.0)
+    y = clean + own * noise + share * gauss
+    r = clean + own * noise + total * gauss + (np.sqrt(rest) * second_gauss if split else 0.0)
+    fitted, removed = y, np.full_like(y, fit.mean)
+    if fit.has_direction:
+        left = y - fit.mean - fit.linear @ primitives[:mt]
+        about = left if fit.least_squares else y
+        primitives[mt] *= 1 - phi0 * fit.least_squares
+        primitives[mt] += phi0 / fit.noise * about
+        removed = fit.mean + fit.linear @ primitives[:mt] + fit.noise * primitives[mt]
+    y, r = y - removed, r - removed
+    if full:
+        r = r - step.scale * step.activation.c1 * (step.row[: m + 1] @ primitives[: m + 1])
+        r = r - step.scale * step.laws.update.constant - step.coherent * (length - 1)
+    if step.noise_size:
+        free = r
+        if fit.has_direction and not fit.least_squares:
+            free = r - float(p @ (r * fitted)) / float(p @ fitted**2) * fitted
+        own_length = length + ((axes[0] ** 2 - 1) / d if index else 0.0)
+        primitives[step.primitives] += phi0 * own_length * free / step.noise_size
+    nodes, weights = others[0]
+    cut = own**2 * max(1 - float(weights @ nodes**2), 0.0) if own else 0.0
+    mixed = bool(rest) and not split
+    return Points(
+        length,
+        primitives,
+        r,
+        y,
+        fitted,
+        p,
+        rest=-np.sqrt(rest) / total * gauss if mixed else -second_gauss,
+        axes=A,
+        label_noise=own_gaussian**2 - share**2 + cut,
+        rest_noise=1 - rest / total**2 if mixed else float(not split),
+        shared_noise=own_gaussian**2 * np.sqrt(rest) / total**2 if mixed else 0.0,
+    )
+
+
+def _index_rules(
+    step: Step,
+    edge: float,
+    steepness: float,
+    replaced: bool,
+    others: list[tuple[Floats, Floats]],
+) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+    """Return the rules of the fresh index and of the teacher's, among `others`."""
+    f, m = step.labels.teacher, step.indices
+    kinked = isinstance(f, Function) and bool(f.kinks)
+    fewest = INDEX_POINTS[m]
+    points = max(fewest, int(np.ceil(2 * POINTS_PER_WIDTH * edge * steepness)))
+    beside = float(np.prod([len(x) for x, _ in others]))
+    largest = int((MAX_POINTS / beside) ** (1 / (1 + m)))
+    points = min(points, max(largest, fewest))
+
+    def smooth() -> tuple[Floats, Floats]:
+        return cut_gaussian(points, edge) if points >= MIN_CUT_POINTS else gauss_hermite(points)
+
+    if not kinked:
+        return smooth(), smooth()
+    first, teacher = (even_rule(max(k, points), edge) for k in KINKED_POINTS)
+    return smooth() if replaced else first, teacher
+
+
+def step_length(step: Step, length: float) -> float:
+    """Return the squared length of a row's special coordinates, which a covariance fixes."""
+    return length if step.inputs.isotropic else 1.0
+
+
+def _fixed_length_density(x: Floats, d: int) -> Floats:
+    """Return the density over the Gaussian one of m coordinates of a vector of fixed length."""
+    m, square = len(x), (x**2).sum(0)
+    return 1 - (square**2 - 2 * (m + 2) * square + m * (m + 2)) / (4 * d)
+
+
+def unresolved(step: Step, points: Points) -> Floats:
+    """Return the covariance, on the special directions, of the coordinates without an axis."""
+    A = points.axes
+    off = step.frame @ (np.eye(A.shape[1]) - A.T @ A) @ step.frame.T
+    return step_length(step, points.length) * off
+
+
+def step_moments(step: Step, laws: tuple[Points, ...]) -> StepMoments:
+    """Return the moments of the rows of the step over all lengths."""
+    count = len(laws)
+    # longer rows count more
+    mean, square = (sum(x.length * float(x.p @ x.r**k) for x in laws) / count for k in (1, 2))
+    M, S = (np.zeros((step.directions, step.directions)) for _ in range(2))
+    gram = np.zeros((2, 2))
+    for x in laws:
+        X = step.frame @ x.primitives
+        rest = unresolved(step, x)
+        M += ((X * (x.p * x.r)) @ X.T + float(x.p @ x.r) * rest) / count
+        S += ((X * (x.p * x.r**2)) @ X.T + float(x.p @ x.r**2) * rest) / count
+        both = np.array([x.r, x.fitted])
+        gram += (both * x.p) @ both.T / count
+    fit = step.labels.fit
+    vectors = np.eye(2)[: 1 + (fit.has_direction and not fit.least_squares)]
+    constraints: list[Floats] = []
+    for vector in vectors:
+        left = vector
+        for other in constraints:
+            left = left - (other @ gram @ left) * other
+        norm = float(left @ gram @ left)
+        if norm > MIN_CONSTRAINT:
+            constraints.append(left / np.sqrt(norm))
+    return StepMoments(mean, square, M, S, np.sqrt(step.phi0) * np.array(constraints))
+
+
+def rows_of_step(
+    step: Step, rows: Rows, laws: tuple[Points, ...], moments: StepMoments, nodes: int
+) -> Population:
+    """Return rows without loss: Gauss nodes of r, and what special directions are at each."""
+    n, n0 = step.laws.ridge_count, step.laws.step_count
+    columns = []
+    for x in laws:
+        variables = np.vstack([step.frame @ x.primitives, _constraints(moments, x)])
+        distinct = len(np.unique(np.round(x.r, 9)))
+        r, weight, lift = conditional_gauss(x.r, x.p, min(nodes, distinct))
+        second = _second_moments(lift, variables)
+        second[:, : step.directions, : step.directions] += unresolved(step, x)
+        columns.append((np.full(len(r), x.length), r, weight / len(laws), second))
+    length, r, weight, second = (np.concatenate(c) for c in zip(*columns, strict=True))
+    none = np.zeros((len(r), 1))
+    return Population(
+        rows,
+        length,
+        r * n / n0,
+        (r * n / n0) ** 2,
+        mass=weight[:, None] * rows.count / n,
+        kappa=none,
+        residual=r[:, None],
+        moments=second[:, None],
+        label=none[..., None],
+        label_square=none,
+    )
+
+
+def _constraints(moments: StepMoments, points: Points) -> Floats:
+    """Return the row functions of the constraints at points."""
+    return moments.constraints @ np.array([points.r, points.fitted])
+
+
+def _second_moments(lift: Floats, variables: Floats) -> Floats:
+    """Return E[x x^T | node], (K, q, q), of variables (q, J)."""
+    weighted = lift.T[:, None] * variables
+    flat = weighted.reshape(-1, weighted.shape[-1]) @ variables.T
+    return flat.reshape(*weighted.shape[:2], len(variables))
+
+
+def rows_of_both(
+    step: Step,
+    rows: Rows,
+    laws: tuple[Points, ...],
+    moments: StepMoments,
+    variables: RowVariables,
+    bins: int,
+    nodes: int,
+) -> Population:
+    """Return rows of step and ridge: bins of r, and Gauss nodes of the index in each.
+
+    Bins have equal shares of p (1 + r^2/E r^2), for each length.
+    """
+    n, n0, q = step.laws.ridge_count, step.laws.step_count, variables.count
+    columns = []
+    for x in laws:
+        X = step.frame @ x.primitives
+        off = X[1 : 1 + step.indices]
+        products = [off[i] * off[k] - (i == k) for i, k in variables.pairs]
+        parts = [np.ones_like(x.r), X, _constraints(moments, x), *products, x.y]
+        if variables.has_rest:
+            parts.insert(-1, x.rest)
+        order = np.argsort(x.r, kind="stable")
+        values, r, p = np.vstack(parts)[:, order], x.r[order], x.p[order] / len(laws)
+        mass = np.cumsum(p * (1 + r * r / float(x.p @ x.r**2)))
+        place = np.minimum((mass / mass[-1] * bins).astype(int), bins - 1)
+        starts = np.flatnonzero(np.diff(place, prepend=-1)).tolist()
+        for at in itertools.starmap(slice, itertools.pairwise([*starts, len(r)])):
+            kappa, weight, lift = conditional_gauss(values[1, at], p[at], nodes)
+            second = _second_moments(lift, values[:, at])
+            second[:, 1 : 1 + step.directions, 1 : 1 + step.directions] += unresolved(step, x)
+            if variables.has_rest:
+                place_of_rest = variables.rest
+                # the noise of the features has counted one
+                second[:, place_of_rest, place_of_rest] += x.rest_noise - 1
+                second[:, q, place_of_rest] += x.shared_noise
+            second[:, q, q] += x.label_noise
+            moments_of_r = (float(p[at] @ r[at] ** k) / float(p[at].sum()) for k in (1, 2))
+            columns.append((x.length, *moments_of_r, weight, kappa, second))
+    length, mean, square, weight, kappa, second = (np.array(c) for c in zip(*columns, strict=True))
+    weight = weight / weight.sum()
+    energy, label_square = _label_energy(step.labels), second[..., q, q]
+    if energy is not None:  # what a tail has is as good as noise
+        label_square = label_square * (energy / float((weight * label_square).sum()))
+    return Population(
+        rows,
+        length,
+        mean * n / n0,
+        square * (n / n0) ** 2,
+        mass=weight * rows.count / n,
+        kappa=kappa,
+        residual=second[..., 0, variables.residual] / moments.constraints[0, 0],
+        moments=second[..., :q, :q],
+        label=second[..., q, :q],
+        label_square=label_square,
+    )
+
+
+def _label_energy(labels: LabelLaw) -> float | None:
+    """Return E y^2 on the rows of the step, less a mean; None where a linear fit is taken off."""
+    if labels.fit.has_direction:
+        return None
+    return labels.energy if labels.taken_off == "plain" else labels.fit.step_energy
+
+
+def fresh_rows(
+    step: Step,
+    rows: Rows,
+    variables: RowVariables,
+    rule: GradedRule,
+    nodes: int,
+    deviation: float,
+    mass: float,
+    replaced: bool,
+) -> Population:
+    """Return rows that the step has not seen: nodes of the index for each of two lengths.
+
+    deviation : of the squared length.
+    replaced : whether a part of the labels belongs to other rows.
+    """
+    labels = step.labels if replaced else replace(step.labels, replaced=0.0)
+    x, p = rule.nodes(nodes)
+    kappa, p = np.tile(x, 2), np.tile(p, 2) / 2
+    length = 1 + np.repeat(TWO_POINT_NODES, nodes) * deviation
+    special = length if step.inputs.isotropic else 1 + SMALL_LENGTH * np.sign(length - 1)
+    Y0, Y1, hessian, Y2 = labels_given_index(labels, step.overlaps, kappa, special, p)
+    groups, m, q = (2, nodes), step.indices, variables.count
+    lengths = length.reshape(groups)[:, 0]
+    if not step.inputs.isotropic:
+        length = np.ones_like(length)
+    moments, label = np.zeros((len(p), q, q)), np.zeros((len(p), q))
+    moments[:, 0, 0], moments[:, 1, 1] = 1.0, kappa**2
+    moments[:, 0, 1] = moments[:, 1, 0] = kappa
+    off = range(2, 1 + step.directions)
+    moments[:, off, off] = length[:, None]
+    label[:, 0], label[:, 1] = Y0, kappa * Y0
+    label[:, 2 : 2 + m] = (Y1 * np.sqrt(length)).T
+    for place, (i, k) in enumerate(variables.pairs, variables.products):
+        same = float(i == k)
+        excess = same * (length - 1)
+        moments[:, place, 0] = moments[:, 0, place] = excess
+        moments[:, place, 1] = moments[:, 1, place] = kappa * excess
+        moments[:, place, place] = (1 + 2 * same) * length**2 - same * (2 * length - 1)
+        label[:, place] = length * (length * hessian[i, k] + same * Y0) - same * Y0
+        for other, (j, h) in enumerate(variables.pairs, variables.products):
+            if i == k and j == h and other != place:
+                moments[:, place, other] = (length - 1) ** 2
+    none = np.zeros(groups)
+    return Population(
+        rows,
+        lengths,
+        none[:, 0],
+        none[:, 0],
+        mass=mass * p.reshape(groups),
+        kappa=kappa.reshape(groups),
+        residual=none,
+        moments=moments.reshape(*groups, q, q),
+        label=label.reshape(*groups, q),
+        label_square=(Y0**2 + (Y1**2).sum(0) + Y2).reshape(groups),
+    )

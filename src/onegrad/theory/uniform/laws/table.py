@@ -1,0 +1,95 @@
+"""A problem as laws: the only place where the engine reads its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from onegrad.problem import Problem
+from onegrad.theory.uniform.laws.inputs import (
+    FEW_DRAWS,
+    Inputs,
+    InputSpectrum,
+    isotropic_inputs,
+    stretched,
+    teacher_draws,
+)
+from onegrad.theory.uniform.laws.labels import LabelLaw
+from onegrad.theory.uniform.laws.neurons import Neurons
+from onegrad.theory.uniform.laws.rows import Rows, populations
+from onegrad.theory.uniform.laws.updates import GradientStep, update_cases
+
+
+@dataclass(frozen=True)
+class Laws:
+    """Everything that the engine knows of a problem, at one draw and one initial constant."""
+
+    inputs: Inputs
+    rows: tuple[Rows, ...]
+    neurons: Neurons
+    labels: LabelLaw
+    update: GradientStep
+    ridge: float
+    intercept: bool
+
+    @property
+    def ridge_count(self) -> int:
+        """Number n of rows of ridge."""
+        return sum(rows.count for rows in self.rows if rows.ridge)
+
+    @property
+    def step_count(self) -> int:
+        """Number n_0 of rows of the step."""
+        return sum(rows.count for rows in self.rows if rows.step)
+
+    @property
+    def same_rows(self) -> bool:
+        """Whether some row is in the step and in ridge."""
+        return any(rows.step and rows.ridge for rows in self.rows)
+
+
+def laws_of(
+    problem: Problem, spectrum: InputSpectrum | None = None, draws: int = FEW_DRAWS
+) -> tuple[Laws, ...]:
+    """Return the laws of a problem, for each of its equally likely cases.
+
+    Cases are draws of the teacher, where inputs have a covariance, and constants of the initial
+    output.
+
+    spectrum : of a user's inputs, in place of the problem's own.
+    """
+    if spectrum is None and problem.input_law.name != "gaussian":
+        spectrum = InputSpectrum.of_law(problem)
+    return tuple(
+        Laws(
+            inputs=inputs,
+            rows=populations(problem),
+            neurons=neurons,
+            labels=labels,
+            update=update,
+            ridge=problem.ridge,
+            intercept=problem.intercept,
+        )
+        for inputs, labels, neurons in _draws(problem, spectrum, draws)
+        for update in update_cases(problem, neurons.activation)
+    )
+
+
+def _draws(
+    problem: Problem, spectrum: InputSpectrum | None, draws: int
+) -> Iterator[tuple[Inputs, LabelLaw, Neurons]]:
+    """Yield inputs, and labels and neurons as functions of standard normal indices."""
+    labels, neurons = LabelLaw.of(problem), Neurons.of(problem)
+    if spectrum is None:
+        yield isotropic_inputs(problem.d), labels, neurons
+        return
+    activation = stretched(problem.sigma, float(np.sqrt(spectrum.moment(1))))
+    for draw in teacher_draws(spectrum, draws):
+        teacher = stretched(problem.sigma_star, float(np.sqrt(spectrum.values @ draw.shares)))
+        yield (
+            Inputs.of_draw(spectrum, draw, problem.d),
+            replace(labels, teacher=teacher),
+            replace(neurons, activation=activation),
+        )

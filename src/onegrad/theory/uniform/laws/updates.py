@@ -1,0 +1,37 @@
+r"""What the step does with the gradient.
+
+One gradient step moves neuron i by :math:`\gamma g_iX^\top[r\odot\sigma'(Xw_i)]/n_0` with
+:math:`\gamma = \eta/\sqrt N` and :math:`g = \sqrt Na`; r is the label less a part of the initial
+output.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.functions.function import Function
+from onegrad.problem import Problem
+from onegrad.theory.direction import MAX_CENTRED_MEAN
+
+
+@dataclass(frozen=True)
+class GradientStep:
+    """One step along the gradient."""
+
+    eta: float
+    scale: float  # part of the initial output in the residual
+    constant: float  # c_0 sum_i a_i, the constant of that output
+
+
+def update_cases(problem: Problem, activation: Function) -> tuple[GradientStep, ...]:
+    r"""Return the step at equally likely constants :math:`c_0\sum_ia_i` of the initial output.
+
+    It is :math:`c_0\sqrt N` for equal readouts, else :math:`c_0` times a standard normal, which
+    two nodes replace.
+    """
+    c0, scale = float(activation.c[0]), problem.output_scale
+    constants: tuple[float, ...] = (0.0,)
+    if scale and abs(c0) >= MAX_CENTRED_MEAN:
+        equal = problem.readout == "constant"
+        constants = (c0 * float(np.sqrt(problem.N)),) if equal else (c0, -c0)
+    return tuple(GradientStep(problem.step, scale, constant) for constant in constants)

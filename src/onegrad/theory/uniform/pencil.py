@@ -1,0 +1,240 @@
+r"""Rows and weights that know each other: a generalised Wishart matrix and its equivalent.
+
+A type u of neurons has F *fields*: :math:`T_u = \sum_{i\in u}a_iw_i` of the weights that ridge
+reads, others of weights before a step, and a multiplier S for each step. A row j has a quadratic
+form in its products with them. Where it is made of independent latents,
+
+.. math:: W_j = W^0_j - \varphi\sum_ua_uR_uR_u^\top,\qquad e_j = e^0_j + \varphi aRb,\qquad
+    \frac1{c_j} = 1 + \varphi\sum_ua_u(C^2 + |b|^2) + \chi_j
+
+for rows of the step (W) and of ridge (e). With masses :math:`m_j` = rows over n, the length
+:math:`\ell_j`, :math:`\varphi_j = \varphi\ell_j`, and the form :math:`V_s` without rows in the
+group of eigenvalues s,
+
+.. math::
+    X_j &= W_j(1 + \varphi_jGW_j)^{-1},\qquad \tilde e_j = e_j - \varphi_jX_jGe_j,\qquad
+    \frac1{\hat\pi_j} = \frac1{c_j} + \varphi_je_j^\top G\tilde e_j \\
+    Q &= \sum_jm_j\ell_j(X_j + \hat\pi_j\tilde e_j\tilde e_j^\top),\qquad
+    G_s = (V_s + Q)^{-1},\qquad G = \sum_s\omega_sG_s \\
+    \delta &= \lambda + \frac{a - \sum_s\omega_s\langle V'_s, G_s\rangle}{a^2}
+    + \sum_jm_j\big[-\varphi\,\mathrm{tr}(RR^\top K_j)
+    + \hat\pi_j\big(C^2 + |b|^2 + 2\varphi\,b\cdot R^\top K_je_j
+    + \varphi\varphi_j|R^\top K_je_j|^2\big)\big]
+
+where :math:`V_s` contains :math:`V'_s/a`, :math:`K_j = G - \varphi_jGX_jG`, and
+:math:`a = (N/d)w/\delta`. All follow from one potential and are analytic: a derivative is a complex
+step, and a spectrum a complex penalty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onegrad.arrays import Floats
+
+Numbers = np.ndarray[Any, np.dtype[Any]]  # real or complex
+
+MIN_DELTA = 1e-14
+
+
+@dataclass(frozen=True)
+class Forms:
+    """Coefficients of the forms of one population: G groups of K nodes."""
+
+    length: Floats  # (G,)
+    mass: Floats  # (G, K)
+    step: bool
+    ridge: bool
+    # rows of the step: the m fields that W acts on, and W^0 and E R R^T on them, diagonal in types
+    moved: tuple[int, ...]
+    W: Floats  # (G, m, m, U)
+    square: Floats  # (G, m, m, U)
+    # rows of ridge: e^0 on the first f fields, R b on those that W acts on, C^2 + |b|^2
+    e: Floats  # (G, K, f, U)
+    push: Floats  # (G, K, m, U)
+    noise: Floats  # (G, K, U)
+
+
+@dataclass(frozen=True)
+class Pencil:
+    """The equations of a discretised problem: all but the unknowns G and log a."""
+
+    phi: float
+    ridge: float
+    ratio: Floats  # (U,) (N/d) w
+    omega: Floats  # (R,)
+    fields: int  # F
+    constant: Floats  # (R, F, F, U) the form without rows: this plus
+    over_a: Floats  # (R, F, F, U) this over a
+    rows: tuple[Forms, ...]
+    test: Forms  # fresh rows
+
+    @property
+    def types(self) -> int:
+        """Number U of types."""
+        return len(self.ratio)
+
+    def without_rows(self, a: Numbers) -> Numbers:
+        """Return V_s, (R, FU, FU)."""
+        return _on_types(self.constant + self.over_a / a)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A direction in which the problem changes."""
+
+    test: complex = 0.0  # mass of fresh rows
+    ridge: complex = 0.0  # penalty
+    weights: Sequence[Numbers] | None = None  # of losses less one, for each population
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Shares of the few special variables: in 1/c of rows, (G, K) or zero, and in delta, (U,)."""
+
+    rows: tuple[Any, ...]
+    neurons: Numbers
+
+
+@dataclass(frozen=True)
+class RowState:
+    """Rows of one population at a point."""
+
+    X: Numbers | None  # (G, mU, mU)
+    e: Numbers  # (G, K, fU)
+    e_tilde: Numbers
+    pi: Numbers  # (G, K)
+
+
+@dataclass(frozen=True)
+class State:
+    """One pass of the equations at (G, log a); G and log_a are what it returns."""
+
+    a: Numbers
+    G: Numbers
+    G_of_groups: Numbers  # (R, FU, FU)
+    Q: Numbers
+    delta: Numbers
+    log_a: Numbers
+    rows: tuple[RowState, ...]
+
+
+def evaluate(
+    pencil: Pencil, G: Numbers, log_a: Numbers, shares: Shares, parameter: Parameter
+) -> State:
+    """Return one pass of the equations."""
+    a, U = np.exp(log_a), pencil.types
+    size = pencil.fields * U
+    Q, energy = np.zeros((size, size), a.dtype), np.zeros(U, a.dtype)
+    if parameter.test:
+        _add_test(pencil, parameter.test, Q, energy)
+    states = []
+    for k, (forms, share) in enumerate(zip(pencil.rows, shares.rows, strict=True)):
+        weights = None if parameter.weights is None else parameter.weights[k]
+        states.append(_add_rows(pencil.phi, forms, G, a, share, weights, Q, energy))
+    G_of_groups = np.linalg.inv(pencil.without_rows(a) + Q)
+    G_of_groups = (G_of_groups + G_of_groups.swapaxes(1, 2)) / 2
+    new_G = np.tensordot(pencil.omega, G_of_groups, axes=1)
+    start = _diagonal_in_types(G_of_groups, pencil.fields)
+    start = np.einsum("r,rfgu,rfgu->u", pencil.omega, pencil.over_a, start)
+    energy += pencil.ridge + parameter.ridge + (a - start) / a**2 + shares.neurons
+    delta = _at_least(energy, MIN_DELTA)
+    return State(a, new_G, G_of_groups, Q, delta, np.log(pencil.ratio / delta), tuple(states))
+
+
+def _add_test(pencil: Pencil, mass: complex, Q: Numbers, energy: Numbers) -> None:
+    """Add fresh rows of infinitesimal mass, in place."""
+    forms, U = pencil.test, pencil.types
+    B = forms.e.reshape(-1, U)
+    weight = (forms.mass * forms.length[:, None]).reshape(-1, 1)
+    Q[:U, :U] += mass * ((weight * B).T @ B)
+    energy += mass * np.tensordot(forms.mass, forms.noise, axes=2)
+
+
+def _add_rows(
+    phi: float,
+    forms: Forms,
+    G: Numbers,
+    a: Numbers,
+    share: Any,
+    weights: Numbers | None,
+    Q: Numbers,
+    energy: Numbers,
+) -> RowState:
+    """Add what a population adds to Q and to delta, in place."""
+    U = len(a)
+    scaled, X = phi * forms.length, None
+    if forms.step:
+        at = _fields(forms.moved, U)
+        W = _on_types(forms.W - phi * a * forms.square)
+        here = G[at][:, at]
+        X = np.linalg.solve(np.eye(len(at)) + scaled[:, None, None] * (W @ here), W)
+        X = (X + X.swapaxes(1, 2)) / 2
+        mass = forms.mass.sum(1)
+        Q[np.ix_(at, at)] += np.tensordot(mass * forms.length, X, axes=1)
+        for i, k in _pairs(forms):
+            left, right = here[i * U : (i + 1) * U], here[k * U : (k + 1) * U]
+            K = np.diag(left[:, k * U : (k + 1) * U])
+            K = K - scaled[:, None] * ((left @ X) * right).sum(-1)
+            energy -= phi * ((mass[:, None] * forms.square[:, i, k]) * K).sum(0)
+    if not forms.ridge:
+        return RowState(X, a[:0], a[:0], a[:0])
+    e = forms.e
+    if forms.step:
+        e = e + np.zeros((), a.dtype)
+        e[:, :, list(forms.moved)] += phi * a * forms.push
+    e = e.reshape(*e.shape[:2], -1)
+    e_tilde, width = e, e.shape[-1]
+    if X is not None:
+        e_tilde = e.copy()
+        e_tilde[..., at] -= scaled[:, None, None] * ((e @ G[:, at]) @ X)
+    Ke = e_tilde @ G[:width, :width]
+    inverse = 1 + phi * (forms.noise @ a) + share
+    if weights is not None:
+        inverse = inverse - weights
+    # the equivalent of a single row far in the tail may be unstable: its share stays in [0, 1]
+    pi = 1 / _at_least(inverse + scaled[:, None] * (e * Ke).sum(-1), 1.0)
+    flat = e_tilde.reshape(-1, width)
+    weight = forms.mass * pi
+    Q[:width, :width] += (flat.T * (weight * forms.length[:, None]).ravel()) @ flat
+    energy += np.tensordot(weight, forms.noise, axes=2)
+    if forms.step:
+        Ke = Ke.reshape(*Ke.shape[:2], -1, U)[:, :, list(forms.moved)]
+        energy += 2 * phi * np.einsum("gk,gkmu,gkmu->u", weight, forms.push, Ke)
+        for i, k in _pairs(forms):
+            product = (weight[..., None] * Ke[:, :, i] * Ke[:, :, k]).sum(1)
+            energy += phi * (scaled[:, None] * forms.square[:, i, k] * product).sum(0)
+    return RowState(X, e, e_tilde, pi)
+
+
+def _pairs(forms: Forms) -> list[tuple[int, int]]:
+    """Return the pairs of moved fields that E R R^T acts on."""
+    m = len(forms.moved)
+    return [(i, k) for i in range(m) for k in range(m) if forms.square[:, i, k].any()]
+
+
+def _fields(moved: tuple[int, ...], U: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+    return np.concatenate([np.arange(i * U, (i + 1) * U) for i in moved])
+
+
+def _on_types(forms: Numbers) -> Numbers:
+    """Return forms (G, m, m, U) that are diagonal in types as matrices, (G, mU, mU)."""
+    G, m, _, U = forms.shape
+    out = np.zeros((G, m, U, m, U), forms.dtype)
+    np.einsum("giuku->giku", out)[...] = forms
+    return out.reshape(G, m * U, m * U)
+
+
+def _diagonal_in_types(matrices: Numbers, fields: int) -> Numbers:
+    """Return the part (R, F, F, U) of matrices (R, FU, FU) that is diagonal in types."""
+    R, size, _ = matrices.shape
+    blocks = matrices.reshape(R, fields, size // fields, fields, size // fields)
+    return np.asarray(np.einsum("rfugu->rfgu", blocks))
+
+
+def _at_least(x: Numbers, low: float) -> Numbers:
+    return np.where(x.real > low, x, low)

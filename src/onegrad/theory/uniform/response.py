@@ -1,0 +1,118 @@
+r"""Errors from the equations: an objective and its derivatives, by complex steps.
+
+.. math:: df = \mathrm{Im}\,f(z + ih\,dz)/h
+
+through the same code as the objective: exact to rounding, and with no second set of formulas. The
+test error is the derivative of the training objective by the mass of fresh rows, the squared norm
+of the readout that by the penalty, and the mean squared leave-one-out residual
+:math:`E_j[(y_j - f_j)^2/\hat\pi_j^2]` that along loss weights :math:`1/\hat\pi_j^2`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.theory.uniform.fit import LabelProblem, quadratic_problem, special_shares
+from onegrad.theory.uniform.pencil import Numbers, Parameter, Shares, State, evaluate
+from onegrad.theory.uniform.solver import LinearEquations, Packing, Solution
+
+COMPLEX_STEP = 1e-30  # no difference is taken: its square is lost in rounding
+# of the linear response, relative, between updates of the shares, which are a few percent
+RESPONSE_TOLERANCES = (1e-3, 1e-4, 1e-5)
+MAX_RESPONSE_ITERATIONS = 200
+
+
+@dataclass(frozen=True)
+class Response:
+    """The training objective, and its derivatives by parameters."""
+
+    objective: float
+    slopes: tuple[float, ...]
+    log_a: tuple[Floats, ...]  # derivatives of log a, likewise
+
+
+def respond(labels: LabelProblem, solution: Solution, parameters: Sequence[Parameter]) -> Response:
+    """Return the training objective and its derivatives at a fixed point.
+
+    The shares of the special variables respond too: they are updated in between.
+    """
+    pencil, x, shares = labels.pencil, solution.x, solution.shares
+    packing = Packing.of(pencil)
+    quadratic = quadratic_problem(labels, solution.state)
+    sides = np.column_stack([quadratic.side, quadratic.side_of_one])
+    h, h_of_one = np.linalg.solve(quadratic.H, sides).T
+    mean_error = _mean_error(labels)
+
+    def moved(
+        dx: Floats, parameter: Parameter | None = None, change: Shares | None = None
+    ) -> State:
+        """Return one pass at complex numbers whose imaginary parts are derivatives."""
+        point = packing.unpack(x + 1j * COMPLEX_STEP * dx)
+        at = shares if change is None else _moved_shares(shares, change)
+        return evaluate(pencil, *point, at, _imaginary(parameter))
+
+    def left(dx: Floats, *source: Parameter | Shares | None) -> Floats:
+        state = moved(dx, *source)  # type: ignore[arg-type]
+        return np.asarray(_derivative(packing.pack(state.G, state.log_a)) - dx)
+
+    equations = LinearEquations(lambda dx: -left(dx))
+    changes: list[Shares | None] = [None] * len(parameters)
+    xs = np.zeros((len(parameters), len(x)))
+    for tolerance in RESPONSE_TOLERANCES:
+        sources = list(zip(parameters, changes, strict=True))
+        residuals = np.array([left(dx, *source) for dx, source in zip(xs, sources, strict=True)])
+        xs = equations.solve(xs, residuals, tolerance, MAX_RESPONSE_ITERATIONS)
+        slopes = []
+        for k, (dx, source) in enumerate(zip(xs, sources, strict=True)):
+            state = moved(dx, *source)
+            q = quadratic_problem(labels, state, _imaginary(source[0]))
+            dH = _derivative(q.H)
+            slope = _slope(q.constant, q.side, dH, h)
+            slopes.append(slope + mean_error * _slope(q.one, q.side_of_one, dH, h_of_one))
+            if tolerance > RESPONSE_TOLERANCES[-1]:
+                moving = special_shares(labels, state, q)
+                rows = tuple(_derivative(row) for row in moving.rows)
+                changes[k] = Shares(rows, _derivative(moving.neurons))
+    log_a = tuple(packing.unpack(dx)[1] for dx in xs)
+    train = quadratic.constant - quadratic.side @ h
+    train += mean_error * (quadratic.one - quadratic.side_of_one @ h_of_one)
+    return Response(float(train), tuple(slopes), log_a)
+
+
+def _mean_error(labels: LabelProblem) -> float:
+    """Return the squared error of the mean that was taken off, on rows that do not know it."""
+    same = labels.step.laws.same_rows
+    return 0.0 if same else labels.step.labels.fit.mean_error**2
+
+
+def _imaginary(parameter: Parameter | None) -> Parameter:
+    """Return a parameter times the complex step."""
+    if parameter is None:
+        return Parameter()
+    weights = parameter.weights
+    return Parameter(
+        test=1j * COMPLEX_STEP * parameter.test,
+        ridge=1j * COMPLEX_STEP * parameter.ridge,
+        weights=None if weights is None else [1j * COMPLEX_STEP * w for w in weights],
+    )
+
+
+def _moved_shares(shares: Shares, change: Shares) -> Shares:
+    rows = zip(shares.rows, change.rows, strict=True)
+    return Shares(
+        tuple(row + 1j * COMPLEX_STEP * d for row, d in rows),
+        shares.neurons + 1j * COMPLEX_STEP * change.neurons,
+    )
+
+
+def _derivative(values: Numbers) -> Floats:
+    return np.asarray(np.imag(values) / COMPLEX_STEP)
+
+
+def _slope(constant: Numbers, side: Numbers, dH: Floats, h: Floats) -> float:
+    """Return the derivative of constant - side.h at H h = side."""
+    return float(_derivative(constant) - 2 * _derivative(side) @ h + h @ dH @ h)

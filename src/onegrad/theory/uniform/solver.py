@@ -1,0 +1,235 @@
+"""The solver of the equations: an accelerated fixed point, and its linear response.
+
+Both keep what they have seen of a function: it serves again after a small change of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.exceptions import NotConverged
+from onegrad.theory.uniform.pencil import Numbers, Parameter, Pencil, Shares, State, evaluate
+
+HALF_STEPS = 2  # half steps before the acceleration starts
+MAX_ITERATIONS = 120
+MAX_RESTARTS = 5
+LOG_SCALE = 3.0  # of log a beside G in the norm of an iterate
+GUESS = 0.3  # of the quadratic form of T, and of delta in units of the activation's energy
+MEMORY = 12  # differences that are mixed
+MAX_GROWTH = 2.0  # of the residual over the smallest one, before a step is taken back
+MAX_PLAIN_STEPS = 20  # after that
+DAMPING = 1e-8  # of the mixing, relative to the largest difference
+# of the equations, between updates of the shares
+TOLERANCES: tuple[float, ...] = (1e-3, 1e-5, 1e-6, 1e-7)
+
+
+@dataclass
+class Acceleration:
+    """The last differences of iterates and of their residuals."""
+
+    plain: int  # half steps before differences are mixed
+    moves: list[Floats] = field(default_factory=list)
+    changes: list[Floats] = field(default_factory=list)
+
+    def solve(
+        self,
+        residual: Callable[[Floats], tuple[Floats, float]],
+        x: Floats,
+        tolerance: float,
+        limit: int,
+    ) -> tuple[Floats, float, int]:
+        """Return x where the residual vanishes, its size there and the number of evaluations.
+
+        residual returns a vector and its size. Where it grows, the iteration goes back to the best
+        point and on from there in shorter steps.
+        """
+        best, best_value, smallest, plain_steps = x, np.zeros_like(x), np.inf, self.plain
+        before: tuple[Floats, Floats] | None = None
+        for count in range(1, limit + 1):
+            with np.errstate(all="ignore"):  # a step too far is taken back
+                value, size = residual(x)
+            if size < tolerance:
+                return x, size, count
+            if not size < MAX_GROWTH * smallest:
+                if not np.isfinite(smallest):
+                    break
+                x, before, self.moves, self.changes = best + best_value / 2, None, [], []
+                self.plain = plain_steps = min(2 * plain_steps + 2, MAX_PLAIN_STEPS)
+                smallest = MAX_GROWTH * smallest
+                continue
+            if size < smallest:
+                best, best_value, smallest = x, value, size
+            if before is not None:
+                self.moves = [*self.moves[1 - MEMORY :], x - before[0]]
+                self.changes = [*self.changes[1 - MEMORY :], value - before[1]]
+            before = x, value
+            self.plain -= 1
+            if self.plain >= 0:
+                x = x + value / 2
+            elif len(self.changes) < 2:
+                x = x + value
+            else:
+                x = x + value - self._mixed(value)
+        return best, smallest, count
+
+    def _mixed(self, value: Floats) -> Floats:
+        """Return the combination of differences that takes most of the residual away."""
+        dF, dx = np.array(self.changes), np.array(self.moves)
+        damping = DAMPING * (float(np.abs(dF).max()) or 1.0)
+        matrix = np.vstack([dF.T, damping * np.eye(len(dF))])
+        side = np.concatenate([value, np.zeros(len(dF))])
+        return np.linalg.lstsq(matrix, side, rcond=None)[0] @ (dx + dF)
+
+
+@dataclass
+class LinearEquations:
+    """Minimal residuals of x = b + Jx over all directions that any x has moved in."""
+
+    apply: Callable[[Floats], Floats]  # x - Jx of a vector
+    directions: list[Floats] = field(default_factory=list)  # orthonormal
+    images: list[Floats] = field(default_factory=list)  # what `apply` makes of them, orthonormal
+
+    def solve(self, xs: Floats, residuals: Floats, tolerance: float, limit: int) -> Floats:
+        """Return solutions from xs, (P, n), with residuals b + Jx - x.
+
+        tolerance : of residuals, relative to the solutions, each in its largest component.
+        """
+        xs, residuals = xs.copy(), residuals.copy()
+        if self.images:
+            self._project(xs, residuals, np.array(self.directions), np.array(self.images))
+        for _ in range(limit):
+            sizes = np.abs(residuals).max(1) / np.maximum(np.abs(xs).max(1), 1e-300)
+            worst = int(sizes.argmax())
+            if sizes[worst] < tolerance:
+                return xs
+            direction = residuals[worst]
+            image = self.apply(direction)
+            if self.images:
+                directions, images = np.array(self.directions), np.array(self.images)
+                for _ in range(2):
+                    share = images @ image
+                    image, direction = image - share @ images, direction - share @ directions
+            norm = float(np.linalg.norm(image))
+            self.directions.append(direction / norm)
+            self.images.append(image / norm)
+            self._project(xs, residuals, self.directions[-1][None], self.images[-1][None])
+        raise NotConverged(f"linear response of the uniform theory: off by {sizes[worst]:.1e}")
+
+    def _project(self, xs: Floats, residuals: Floats, directions: Floats, images: Floats) -> None:
+        """Take the images off the residuals, in place."""
+        share = residuals @ images.T
+        xs += share @ directions
+        residuals -= share @ images
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A fixed point: where it is, its shares, and how it was found."""
+
+    x: Floats  # (G, log a) as one vector, see `Packing`
+    shares: Shares
+    state: State
+    residual: float
+    iterations: int
+
+
+@dataclass(frozen=True)
+class Packing:
+    """(G, log a) as one vector: the upper triangle of G in units of its types' weights."""
+
+    types: int
+    units: Floats
+    upper: tuple[np.ndarray, np.ndarray]
+
+    @classmethod
+    def of(cls, pencil: Pencil) -> Packing:
+        """Return the packing of a pencil; multipliers, the last fields, have other units."""
+        root = np.sqrt(pencil.ratio / pencil.ratio.sum())
+        steps = pencil.fields // 2
+        unit = np.concatenate([np.tile(root, steps + 1), np.tile(1 / root, steps)])
+        return cls(pencil.types, np.outer(unit, unit), np.triu_indices(len(unit)))
+
+    def pack(self, G: Numbers, log_a: Numbers) -> Numbers:
+        """Return the vector."""
+        return np.concatenate([(G / self.units)[self.upper], LOG_SCALE * log_a])
+
+    def unpack(self, x: Numbers) -> tuple[Numbers, Numbers]:
+        """Return G and log a."""
+        G = np.empty(self.units.shape, x.dtype)
+        G[self.upper] = G.T[self.upper] = x[: -self.types]
+        return G * self.units, x[-self.types :] / LOG_SCALE
+
+    def size(self, change: Floats, x: Floats) -> float:
+        """Return the size of a change of x, relative."""
+        G, log_a = np.abs(change[: -self.types]), np.abs(change[-self.types :])
+        return float(log_a.max() / LOG_SCALE + G.max() / np.abs(x[: -self.types]).max())
+
+
+def no_shares(pencil: Pencil) -> Shares:
+    """Return the shares of no special variables at all."""
+    return Shares((0.0,) * len(pencil.rows), np.zeros(pencil.types))
+
+
+def solve(
+    pencil: Pencil,
+    special_shares: Callable[[State], Shares],
+    energy: float,
+    start: Floats | None = None,
+) -> Solution:
+    """Solve the equations; the shares of the special variables are updated in between.
+
+    energy : mean square of the activation.
+    start : x of a solution of similar equations; of no use where the types are others.
+    """
+    packing, shares = Packing.of(pencil), no_shares(pencil)
+    x, tolerances, acceleration = _guess(pencil, packing, energy), TOLERANCES, Acceleration(2)
+    if start is not None and len(start) == len(x):
+        x, tolerances, acceleration = start, TOLERANCES[1:], Acceleration(0)
+        state = evaluate(pencil, *packing.unpack(x), shares, Parameter())
+        shares = special_shares(state)
+    iterations = 0
+    for tolerance in tolerances:
+        x, size, count = _iterate(pencil, packing, x, shares, tolerance, acceleration)
+        iterations += count
+        state = evaluate(pencil, *packing.unpack(x), shares, Parameter())
+        if tolerance > tolerances[-1]:
+            shares = special_shares(state)
+    return Solution(x, shares, state, size, iterations)
+
+
+def _guess(pencil: Pencil, packing: Packing, energy: float) -> Floats:
+    """Return where the iteration starts."""
+    log_a = np.log(pencil.ratio / (pencil.ridge + GUESS * energy))
+    V = pencil.without_rows(np.exp(log_a))
+    U = pencil.types
+    V[:, :U, :U] += GUESS * np.eye(U)
+    return packing.pack(np.tensordot(pencil.omega, np.linalg.inv(V), axes=1), log_a)
+
+
+def _iterate(
+    pencil: Pencil,
+    packing: Packing,
+    x: Floats,
+    shares: Shares,
+    tolerance: float,
+    acceleration: Acceleration,
+) -> tuple[Floats, float, int]:
+    """Solve the equations at fixed shares; the step is restarted where its acceleration stalls."""
+
+    def residual(x: Floats) -> tuple[Floats, float]:
+        state = evaluate(pencil, *packing.unpack(x), shares, Parameter())
+        change = packing.pack(state.G, state.log_a) - x
+        return change, packing.size(change, x)
+
+    iterations = 0
+    for _ in range(MAX_RESTARTS):
+        x, size, count = acceleration.solve(residual, x, tolerance, MAX_ITERATIONS)
+        iterations += count
+        if size < tolerance:
+            return x, size, iterations
+        acceleration = Acceleration(HALF_STEPS)
+    raise NotConverged(f"uniform theory: change {size:.1e} after {iterations} iterations")

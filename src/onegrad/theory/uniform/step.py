@@ -1,0 +1,289 @@
+r"""Numbers and special directions of one gradient step.
+
+In units where an input of a neuron has deviation one, the step moves every neuron along
+
+.. math:: h = X^\top r/n_0 = \sum_i c_iu_i + c_{\hat u}\hat u + n, \qquad
+    c_i = E[ru_i],\quad c_{\hat u} = -c_1\,\text{(with the output)},\quad
+    |n|^2 = \phi_0E_{free}r^2,
+
+with the labels' indices u, the readout row :math:`\hat u = W_0^\top a` and noise n: the *primitive*
+directions. v is the direction of :math:`\Sigma^{1/2}h`, b its length. Special directions are v, the
+labels' indices off v, and what else the primitive ones span; :math:`P_{ik}(s)` are their overlaps
+in the group of eigenvalues s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.functions import index_calculus
+from onegrad.functions.function import Function, MultiIndex
+from onegrad.functions.hermite import expect
+from onegrad.theory.uniform.laws.inputs import Inputs
+from onegrad.theory.uniform.laws.labels import FREE_OVERLAP, LabelLaw, off_root
+from onegrad.theory.uniform.laws.table import Laws
+
+MIN_LENGTH = 1e-6  # of what is left of a direction: below, the others span it
+MIN_BULK = 0.02  # of tr Sigma^2/d, that the special directions leave
+
+
+@dataclass(frozen=True)
+class ActivationNumbers:
+    """Averages of an activation over a standard normal input."""
+
+    c0: float
+    c1: float
+    c2: float
+    c3: float
+    nu: float  # energy of the slope beyond c_1 and c_2 z
+    own_noise: float  # energy of z sigma'(z) beyond its linear part
+    own_output: float  # E[z sigma sigma'] less what acts through X^T r/n_0
+    variance: float
+
+    @property
+    def rest(self) -> float:
+        """Energy beyond the linear part."""
+        return max(self.variance - self.c1**2, 0.0)
+
+
+@lru_cache(maxsize=256)
+def activation_numbers(sigma: Function) -> ActivationNumbers:
+    """Return the averages of an activation."""
+    c0, c1, c2, c3 = (float(c) for c in sigma.c[:4])
+    z_slope = expect(lambda z: (z * sigma.derivative(z)) ** 2, sigma.kinks)
+    own = expect(lambda z: z * (sigma(z) - c0) * sigma.derivative(z), sigma.kinks)
+    return ActivationNumbers(
+        c0,
+        c1,
+        c2,
+        c3,
+        nu=max(sigma.slope_second_moment - c1**2 - 4 * c2**2, 0.0),
+        own_noise=max(z_slope - (2 * c2) ** 2 - (c1 + 6 * c3) ** 2, 0.0),
+        own_output=own - c1**2 - 6 * c1 * c3,
+        variance=sigma.variance,
+    )
+
+
+@dataclass(frozen=True)
+class Step:
+    """One gradient step: what it is made of, its size and its special directions."""
+
+    laws: Laws
+    activation: ActivationNumbers
+    gamma: float  # step of a neuron with unit readout
+    phi0: float  # d/n_0
+    energy: float  # E r^2
+    coherent: float  # part (|x|^2/d - 1) of the initial output, which equal readouts add up
+    b: float  # length of Sigma^(1/2) X^T r/n_0
+    primitives: int  # how many of the primitive directions the residual knows: labels, readout row
+    noise_size: float  # |n|
+    overlaps: Floats  # (m,) of v with the labels' indices
+    frame: Floats  # (p, P) special directions in the primitive ones
+    row: Floats  # (P,) readout row in the primitive directions
+    g0: Floats  # (p,) X^T r/n_0 on the special directions
+    parts: Floats  # (p, slots, R) special directions in the groups of eigenvalues
+    overlap: Floats  # (p, p, R)
+    row_overlap: Floats  # (p, R) the same with the readout row
+
+    @property
+    def inputs(self) -> Inputs:
+        """Law of the inputs."""
+        return self.laws.inputs
+
+    @property
+    def labels(self) -> LabelLaw:
+        """Law of the labels."""
+        return self.laws.labels
+
+    @property
+    def indices(self) -> int:
+        """Number m of the labels' indices."""
+        return self.labels.indices
+
+    @property
+    def directions(self) -> int:
+        """Number p of special directions."""
+        return len(self.frame)
+
+    @property
+    def scale(self) -> float:
+        """Part of the initial output that the residual contains."""
+        return self.laws.update.scale
+
+    @property
+    def full(self) -> bool:
+        """Whether the residual contains the initial output."""
+        return self.scale != 0.0
+
+    @property
+    def output_rest(self) -> float:
+        """Energy of the initial output in the residual beyond its linear part."""
+        return self.scale**2 * self.activation.rest
+
+    @property
+    def bulk_trace(self) -> float:
+        """Tr Sigma^2/d off the special directions, whose squares are explicit."""
+        second = self.inputs.trace(2)
+        if self.inputs.isotropic:
+            return second
+        inside = self.overlap @ self.inputs.s
+        return max(second - float((inside**2).sum()) / self.inputs.d, MIN_BULK)
+
+    @property
+    def left(self) -> Floats:
+        """Part of each group that the special directions leave, (R,)."""
+        if self.inputs.isotropic:
+            return np.ones(1)
+        inside = np.einsum("iir->r", self.overlap)
+        return np.clip(1 - inside / (self.inputs.omega * self.inputs.d), 0.0, 1.0)
+
+
+def take_step(laws: Laws) -> Step:
+    """Return the numbers and directions of a step."""
+    inputs, labels, neurons, update = laws.inputs, laws.labels, laws.neurons, laws.update
+    numbers, fit = activation_numbers(neurons.activation), labels.fit
+    n0, d, m, scale = laws.step_count, inputs.d, labels.indices, update.scale
+    phi0, c1, full = d / n0, numbers.c1, scale != 0.0
+    coherent = scale * neurons.mean_readout * np.sqrt(neurons.N) * numbers.c2
+    output = scale**2 * numbers.variance + 2 * coherent**2 * inputs.trace(2) / d
+    output += (scale * update.constant) ** 2 - 2 * fit.step_mean * scale * update.constant
+    slots = _Slots(inputs, m + full + 1)
+    prims = slots.indices(m)
+    c = np.array(fit.step_linear, dtype=float)
+    row = np.zeros(slots.size)
+    if full:
+        row = slots.readout_row(m)
+        on_indices = np.array([row @ u for u in prims])
+        off = row - on_indices @ np.array(prims)
+        size = float(np.linalg.norm(off))
+        c = np.append(c - scale * c1 * on_indices, -scale * c1 * size)
+        prims.append(off / size)
+    noise = slots.noise()
+    noise = noise - (noise @ np.array(prims).T) @ np.array(prims)
+    size = float(np.linalg.norm(noise))
+    square = phi0 * (fit.free_energy + output) * size**2
+    if inputs.draw is not None:
+        c[0] += inputs.draw.fluctuation * _deviation_of_signal(
+            labels, fit.step_energy + output, c, n0
+        )
+    elif not fit.has_direction:  # to order 1/d: rows of a large residual are longer
+        longer = (1 - labels.replaced) * energy_of_long_rows(labels.teacher) + 2 * (scale * c1) ** 2
+        square += phi0 * longer / d - float(c @ c) / n0
+    noise_size = float(np.sqrt(max(square, 0.0)))
+    primitives = np.array([*prims, noise / size])
+    g0 = np.append(c, noise_size)
+    h = np.tile(inputs.s, slots.count) * (g0 @ primitives)
+    b = float(np.linalg.norm(h))
+    if noise_size == 0.0 and not c.any():  # nothing leads: any v is valid
+        g0, b = np.zeros(len(primitives)), 0.0
+        lead = np.append(FREE_OVERLAP * fit.step_direction, np.zeros(len(primitives) - m - 1))
+        v = np.append(lead, np.sqrt(1 - FREE_OVERLAP**2)) @ primitives
+    else:
+        v = h / b
+    rest = v - (v @ primitives.T) @ primitives
+    if np.linalg.norm(rest) > MIN_LENGTH:
+        primitives = np.vstack([primitives, rest / np.linalg.norm(rest)])
+        g0 = np.append(g0, 0.0)
+    overlaps = primitives[:m] @ v
+    basis = _special_directions(v, primitives, overlaps)
+    frame = basis @ primitives.T
+    parts = basis.reshape(len(basis), slots.count, len(inputs.s))
+    return Step(
+        laws,
+        numbers,
+        gamma=update.eta / float(np.sqrt(neurons.N)),
+        phi0=phi0,
+        energy=fit.step_energy + output,
+        coherent=float(coherent),
+        b=b,
+        primitives=m + full,
+        noise_size=noise_size,
+        overlaps=overlaps,
+        frame=frame,
+        row=primitives @ row,
+        g0=frame @ g0,
+        parts=parts,
+        overlap=np.einsum("iar,kar->ikr", parts, parts),
+        row_overlap=np.einsum("iar,ar->ir", parts, row.reshape(slots.count, -1)),
+    )
+
+
+@dataclass(frozen=True)
+class _Slots:
+    """The explicit space: a direction for each primitive one in each group of eigenvalues."""
+
+    inputs: Inputs
+    count: int
+
+    @property
+    def size(self) -> int:
+        return self.count * len(self.inputs.s)
+
+    def vector(self, slot: int, parts: Floats) -> Floats:
+        """Return the vector with these parts in the groups."""
+        v = np.zeros((self.count, len(self.inputs.s)))
+        v[slot] = parts
+        return v.ravel()
+
+    def indices(self, m: int) -> list[Floats]:
+        """Return the labels' directions, in units where x is white."""
+        draw, s = self.inputs.draw, self.inputs.s
+        if draw is None:
+            return [self.vector(i, np.ones(1)) for i in range(m)]
+        return [self.vector(0, np.sqrt(s * draw.shares / (s @ draw.shares)))]
+
+    def readout_row(self, slot: int) -> Floats:
+        """Return W_0^T a, whose part along a single direction is a number of the draw."""
+        sizes = np.sqrt(self.inputs.s * self.inputs.omega)
+        draw = self.inputs.draw
+        return self._random(slot, sizes, None if draw is None else draw.row)
+
+    def noise(self) -> Floats:
+        """Return the noise of the step, of unit length."""
+        draw = self.inputs.draw
+        sizes = np.sqrt(self.inputs.omega)
+        return self._random(self.count - 1, sizes, None if draw is None else draw.noise)
+
+    def _random(self, slot: int, sizes: Floats, along: Floats | None) -> Floats:
+        if along is None:
+            return self.vector(slot, sizes)
+        single = self.inputs.single
+        assert single is not None
+        return self.vector(slot, np.where(single, 0.0, sizes)) + self.vector(
+            0, np.where(single, sizes * along, 0.0)
+        )
+
+
+def _special_directions(v: Floats, primitives: Floats, overlaps: Floats) -> Floats:
+    """Return v, the labels' indices off v and what else the primitive directions span, (p, D)."""
+    m = len(overlaps)
+    off = np.linalg.solve(off_root(overlaps), primitives[:m] - np.outer(overlaps, v))
+    basis = [v, *off]
+    for primitive in primitives[m:]:
+        left = primitive
+        for _ in range(2):
+            left = left - (np.array(basis) @ left) @ np.array(basis)
+        if np.linalg.norm(left) > MIN_LENGTH:
+            basis.append(left / np.linalg.norm(left))
+    return np.array(basis[: len(primitives)])
+
+
+def _deviation_of_signal(labels: LabelLaw, energy: float, c: Floats, n0: int) -> float:
+    """Return the deviation of E[ru] over n_0 rows."""
+    f = labels.teacher
+    assert isinstance(f, Function)
+    fourth = expect(lambda z: f(z) ** 2 * z**2, f.kinks)
+    fourth = (1 - labels.replaced) * fourth + labels.replaced * f.second_moment
+    return float(np.sqrt(max(fourth + energy - f.second_moment - c[0] ** 2, 0.0) / n0))
+
+
+def energy_of_long_rows(f: Function | MultiIndex) -> float:
+    """Return E[f^2 (|u|^2 - m)] over the indices u."""
+    if isinstance(f, Function):
+        return expect(lambda z: f(z) ** 2 * (z * z - 1), f.kinks)
+    degrees = ((monomial, c) for monomial, c in index_calculus.square(f.terms))
+    return float(sum(2 * c for monomial, c in degrees if [k for _, k in monomial] == [2]))
