@@ -47,6 +47,7 @@ from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.function import Function, HermiteSum, MultiIndex
 from onegrad.problem import Law, Problem
 
+ROUNDING = 1e-12  # part of the labels that a fit leaves at least
 FREE_OVERLAP = 0.995  # of v with the teacher where the step singles out no direction
 GAUSSIAN_NOISE = Law("gaussian")
 
@@ -125,7 +126,7 @@ def _least_squares(mean: float, energy: float, linear: Floats, phi: float, rows:
     .. math:: r = (1-\phi_0)(\rho - \tau t'), \qquad Er^2 = (1-\phi_0)E\rho^2
     """
     squared = float(linear @ linear)
-    energy_left = max(energy - mean**2 - squared, 0.0)
+    energy_left = max(energy - mean**2 - squared, ROUNDING * energy)
     unit = linear / np.sqrt(squared) if squared else np.eye(len(linear))[0]
     return LabelFit(
         mean=mean,
@@ -237,6 +238,7 @@ def labels_given_index(
     norm: Floats,
     p: Floats,
     energy: float | None = None,  # E teacher^2; by default that of standard normal indices
+    fit: LabelFit | None = None,  # that is taken off, by default that of these labels
 ) -> LabelCoefficients:
     """Return labels given the index and the squared length of x off it, on samples of weight p.
 
@@ -264,7 +266,7 @@ def labels_given_index(
     return (
         plain
         if labels.taken_off == "plain"
-        else _less_fit(plain, labels.fit, overlaps, index, norm)
+        else _less_fit(plain, fit or labels.fit, overlaps, index, norm)
     )
 
 

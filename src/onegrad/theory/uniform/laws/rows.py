@@ -9,7 +9,7 @@ a fresh row plus its own parts, with its squared length :math:`\ell` over d,
 The frame of the step makes of them the index :math:`\kappa = v\cdot x` and the coordinates
 :math:`\xi` along the special directions off v: :math:`E[r\kappa] = b`, :math:`E[r\xi] = 0` by
 themselves. Off the special directions rows obey :math:`\sum_j c(j)x_j = 0` for each orthonormal
-combination c of r (and of y, for a fit by moments): *constraints*.
+combination c of r and of what a fit of the labels is orthogonal to: *constraints*.
 
 The fit of the labels needs second moments of the *row variables*
 
@@ -62,7 +62,7 @@ GAUSSIAN_NOISE_POINTS, OUTPUT_POINTS = 8, 7
 INDEPENDENT_POINTS = 3  # of an index that the label does not depend on: fourth moments are exact
 MIN_PROBABILITY = 1e-12  # of a point
 SMALL_LENGTH = 1e-3  # by which labels know the curvature where a covariance fixes their lengths
-MIN_CONSTRAINT = 1e-12  # mean square of a row function off the others, below which it is none
+MIN_CONSTRAINT = 1e-12  # of the mean square of a row function: what is left of it is rounding
 
 
 @dataclass(frozen=True)
@@ -254,12 +254,14 @@ def _points(step: Step, length: float, steepness: float | None, replaced: bool) 
         primitives[mt] += phi0 / fit.noise * about
         removed = fit.mean + fit.linear @ primitives[:mt] + fit.noise * primitives[mt]
     y, r = y - removed, r - removed
+    if fit.least_squares:
+        fitted = y
     if full:
         r = r - step.scale * step.activation.c1 * (step.row[: m + 1] @ primitives[: m + 1])
         r = r - step.scale * step.laws.update.constant - step.coherent * (length - 1)
     if step.noise_size:
         free = r
-        if fit.has_direction and not fit.least_squares:
+        if fit.has_direction:
             free = r - float(p @ (r * fitted)) / float(p @ fitted**2) * fitted
         own_length = length + ((axes[0] ** 2 - 1) / d if index else 0.0)
         primitives[step.primitives] += phi0 * own_length * free / step.noise_size
@@ -339,14 +341,14 @@ def step_moments(step: Step, laws: tuple[Points, ...]) -> StepMoments:
         both = np.array([x.r, x.fitted])
         gram += (both * x.p) @ both.T / count
     fit = step.labels.fit
-    vectors = np.eye(2)[: 1 + (fit.has_direction and not fit.least_squares)]
+    vectors = np.eye(2)[: 1 + fit.has_direction]
     constraints: list[Floats] = []
     for vector in vectors:
         left = vector
         for other in constraints:
             left = left - (other @ gram @ left) * other
         norm = float(left @ gram @ left)
-        if norm > MIN_CONSTRAINT:
+        if norm > MIN_CONSTRAINT * gram.max():
             constraints.append(left / np.sqrt(norm))
     return StepMoments(mean, square, M, S, np.sqrt(step.phi0) * np.array(constraints))
 
@@ -477,7 +479,9 @@ def fresh_rows(
     kappa, p = np.tile(x, 2), np.tile(p, 2) / 2
     length = 1 + np.repeat(TWO_POINT_NODES, nodes) * deviation
     special = length if step.inputs.isotropic else 1 + SMALL_LENGTH * np.sign(length - 1)
-    Y0, Y1, hessian, Y2 = labels_given_index(labels, step.overlaps, kappa, special, p)
+    Y0, Y1, hessian, Y2 = labels_given_index(
+        labels, step.overlaps, kappa, special, p, fit=step.labels.fit
+    )
     groups, m, q = (2, nodes), step.indices, variables.count
     lengths = length.reshape(groups)[:, 0]
     if not step.inputs.isotropic:

@@ -1,0 +1,133 @@
+"""Laws of rows, neurons, labels and inputs combine: simulations, identities, limits."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from onegrad import Problem
+from onegrad.theory.uniform.evaluation import Nodes, discretise, errors, solve_equations
+from onegrad.theory.uniform.laws.inputs import InputSpectrum
+from onegrad.theory.uniform.laws.table import laws_of
+from onegrad.theory.uniform.pencil import Parameter
+from onegrad.theory.uniform.response import respond
+
+TOLERANCE = 3.0  # standard errors
+THEORY_ERROR = 0.01  # relative, of the theory at these sizes
+BASE = Problem(
+    n=900, d=300, N=400, activation="gelu", teacher="H1 + H2/sqrt(2)", noise=0.3, ridge=0.05,
+    alpha=0.3, readout="rademacher",
+)  # fmt: skip
+FEW = Nodes(residual=6, bins=4, per_bin=5, index=1.5, readout=1.6)
+VARIANTS: list[dict[str, Any]] = [
+    {},
+    {"ridge_rows": "same", "n_step": 600},
+    {"readout": "constant", "residual": "full", "intercept": True},
+    {"labels": "residual-linear", "activation": "tanh", "readout": "gaussian"},
+    {"teacher": "x1*x2 + x1/2", "ridge_rows": "same", "n_step": 1800, "labels": "centred"},
+    {"corrupted": 0.3, "noise_law": "rademacher", "activation": "relu"},
+]
+# fields, then mean and standard error of train and test over 96 networks (`og.simulate`)
+SIMULATED = [
+    ({"n": 288, "d": 211, "N": 295, "activation": "relu", "teacher": "relu", "ridge": 0.126,
+      "alpha": 0.58, "readout": "constant", "corrupted": 0.17, "intercept": True},
+     (0.0978, 0.0016), (0.2271, 0.0022)),
+    ({"n": 416, "d": 213, "N": 304, "activation": "softplus", "teacher": "H1/4 + H2",
+      "ridge": 0.0231, "alpha": 0.13, "weights": "sphere", "ridge_rows": "same",
+      "labels": "residual-linear"}, (0.809, 0.015), (3.391, 0.039)),
+    ({"n": 698, "d": 111, "N": 195, "activation": "softplus", "teacher": "tanh", "noise": 0.5,
+      "ridge": 0.0322, "alpha": 0.33, "noise_law": "student-t(5)", "ridge_rows": "same",
+      "corrupted": 0.07}, (0.2651, 0.0025), (0.3580, 0.0014)),
+    ({"n": 232, "d": 98, "N": 419, "activation": "erf", "teacher": "tanh", "noise": 0.5,
+      "ridge": 0.0205, "alpha": 0.55, "weights": "sphere", "residual": "full",
+      "noise_law": "rademacher"}, (0.05376, 0.00055), (0.5670, 0.0038)),
+    ({"n": 489, "d": 104, "N": 439, "activation": "tanh", "teacher": "H1", "noise": 0.5,
+      "ridge": 0.479, "alpha": 0.44, "weights": "sphere", "readout": "constant",
+      "noise_law": "uniform", "labels": "centred"}, (0.2859, 0.0016), (0.3244, 0.0010)),
+    ({"n": 594, "d": 140, "N": 392, "activation": "softplus", "teacher": "relu", "noise": 0.5,
+      "ridge": 0.000973, "alpha": 0.25, "readout": "rademacher",
+      "labels": "residual-least-squares", "noise_law": "student-t(5)"},
+     (0.1325, 0.0014), (0.8009, 0.0065)),
+    ({"n": 2251, "d": 224, "N": 157, "activation": "tanh", "teacher": "H2", "noise": 0.5,
+      "ridge": 0.0246, "alpha": 0.56, "labels": "residual-least-squares",
+      "noise_law": "rademacher", "intercept": True}, (2.218, 0.016), (2.483, 0.026)),
+    # the constraint of a fit, and that of a residual with the output, on the rows of both
+    ({"n": 433, "d": 100, "N": 264, "activation": "erf", "teacher": "H2", "noise": 0.3,
+      "ridge": 0.0448, "alpha": 0.32, "weights": "sphere", "residual": "full",
+      "labels": "residual-least-squares", "ridge_rows": "same"}, (1.071, 0.018), (2.994, 0.034)),
+    # features that are steep in the index of a row of the step: s/rho = 7
+    ({"n": 4928, "d": 154, "N": 509, "activation": "tanh", "teacher": "H1 + H2/sqrt(2)",
+      "noise": 0.4, "ridge": 0.00823, "alpha": 0.79, "weights": "sphere", "readout": "constant",
+      "intercept": True, "ridge_rows": "same"}, (1.340, 0.011), (1.501, 0.021)),
+]  # fmt: skip
+
+
+def point(problem, nodes=None, spectrum=None):
+    """Return train and test of a problem: the mean over its cases."""
+    cases = [errors(laws, nodes) for laws in laws_of(problem, spectrum)]
+    return np.mean([(case.train, case.test) for case in cases], axis=0)
+
+
+@pytest.mark.parametrize(("fields", "train", "test"), SIMULATED, ids=str)
+def test_simulated_errors_are_predicted(fields, train, test):
+    for predicted, (mean, error) in zip(point(Problem(**fields)), (train, test), strict=True):
+        assert abs(predicted - mean) < TOLERANCE * error + THEORY_ERROR * mean
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=str)
+def test_loss_and_penalty_are_the_derivatives_of_the_objective(changes):
+    """L(c loss, c penalty) = c L: derivatives by the weight of the loss and by lambda add up."""
+    equations = discretise(laws_of(BASE.replace(**changes))[0], FEW)
+    solution = solve_equations(equations)
+    ones = [np.ones(rows.mass.shape) for rows in equations.pencil.rows]
+    parameters = [Parameter(weights=ones), Parameter(ridge=1.0)]
+    response = respond(equations.labels, solution, parameters)
+    loss, norm = response.slopes
+    assert loss > 0 and norm > 0
+    assert loss + BASE.ridge * norm == pytest.approx(response.objective, rel=1e-4)
+
+
+@pytest.mark.parametrize("changes", [VARIANTS[k] for k in (0, 1, 2, 4, 5)], ids=str)
+def test_an_endless_penalty_leaves_the_labels(changes):
+    problem = BASE.replace(**changes, ridge=1e9)
+    train, test = point(problem, FEW)
+    energy = problem.teacher_function.second_moment + problem.noise**2
+    assert (train, test) == pytest.approx((energy, energy), rel=3e-3)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"residual": "full"}, {"readout": "constant"}, {"readout": "gaussian"}, {"n_step": 450}],
+    ids=str,
+)
+def test_without_a_step_nothing_of_it_matters(changes):
+    nothing = BASE.replace(eta=0.0)
+    assert point(nothing.replace(**changes), FEW) == pytest.approx(point(nothing, FEW), rel=2e-3)
+
+
+def test_a_tiny_step_is_none():
+    tiny, none = (point(BASE.replace(eta=eta), FEW) for eta in (1e-7, 0.0))
+    assert tiny == pytest.approx(none, rel=1e-5)
+
+
+def test_one_eigenvalue_is_none():
+    """Directions of a covariance are not part of lengths: terms of order 1/d are others."""
+    large = BASE.replace(n=14_400, d=4_800, N=6_400, eta=BASE.eta)
+    spectrum = InputSpectrum(np.ones(1), np.full(1, float(large.d)))
+    assert point(large, FEW, spectrum) == pytest.approx(point(large, FEW), rel=7e-4)
+
+
+def test_populations_are_what_they_contain():
+    """Rows of step and ridge beside others: a ridge of n rows of which nearly all were in both."""
+    same = BASE.replace(ridge_rows="same")
+    more, fewer = (point(same.replace(n_step=n), FEW) for n in (901, 899))
+    assert more == pytest.approx(point(same, FEW), rel=2e-3)
+    assert fewer == pytest.approx(point(same, FEW), rel=2e-3)
+
+
+def test_a_solution_is_a_start_only():
+    laws = laws_of(BASE)[0]
+    cold, other = errors(laws), errors(laws_of(BASE.replace(ridge=0.06))[0])
+    warm = errors(laws, start=other.solution)
+    assert (warm.train, warm.test) == pytest.approx((cold.train, cold.test), rel=2e-6)
+    assert warm.solution.iterations < cold.solution.iterations
