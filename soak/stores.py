@@ -12,7 +12,7 @@ import numpy as np
 
 import sweeping
 from onegrad.experiments import Store, StoreError
-from onegrad.experiments.tables import export_rows
+from onegrad.experiments.tables import export
 from soak.kills import SMALL, AttackedStore, expected_cells
 from soak.ledger import AttackCounts, attempt
 from soak.processes import start_runner
@@ -82,7 +82,7 @@ def _compare(counts: AttackCounts, name: str, directory: Path, expected: Cells) 
             values = {key: value.tobytes() for key, value in record.values.items()}
             if expected.get(record.cell.key) != values:
                 counts.fault("wrong", name, f"cell {record.cell.key} was read")
-            list(export_rows([record]))
+        export(store, {}, whole_store=True)
 
 
 def copy_running_stores(rng: np.random.Generator, count: int, where: str) -> AttackCounts:

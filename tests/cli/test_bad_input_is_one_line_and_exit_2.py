@@ -107,7 +107,7 @@ COMPLAINTS = {
     "explore": [
         *((f"--port={port}", "--port must be a whole number from 0 to 65535")
           for port in ("-1", "eighty", "70000", "1e3", "")),
-        ("--export no/page.html", "--export must be a file"),
+        ("--export no/page.html", "--export.*no such directory"),
     ],
     "exponents": [
         ("H3 --activation tahn", "--activation 'tahn'"),

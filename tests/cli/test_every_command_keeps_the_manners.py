@@ -11,7 +11,7 @@ import pytest
 
 import onegrad as og
 from onegrad.cli import COMMANDS, main
-from programs import ONEGRAD, complaint
+from programs import ONEGRAD
 
 SIZES = "--n 60 --d 30 --N 40"
 FIT = "rows.npz --target y --estimator one-step --width 10 --no-card --force --out y.model"
@@ -81,30 +81,6 @@ def test_json_is_one_object_and_nothing_else_and_without_it_are_words(command, f
     assert main([command, *GOOD[command].split()]) == 0
     out = capsys.readouterr().out
     assert out.strip() and not out.startswith("{")
-
-
-def test_a_file_that_exists_is_replaced_only_with_force(folder, capsys):
-    assert main(["sweep", "run", "grid.toml", "--store", "store"]) == 0
-    capsys.readouterr()
-    fit = "fit rows.npz --target y --estimator one-step --width 6"
-    for name, command in (
-        ("new.model", f"{fit} --no-card --out"),
-        ("there.csv", "apply y.model rows.npz --out"),
-        ("there.svg", f"predict {SIZES} --theory random-features --ridge 1,2 --plot"),
-        ("table.csv", "sweep export grid.toml --store store --out"),
-    ):
-        (folder / name).write_text("dear")
-        line = complaint(capsys, *command.split(), name)
-        assert name in line and "--force" in line
-        assert (folder / name).read_text() == "dear"
-        assert main([*command.split(), name, "--force"]) == 0
-        assert (folder / name).read_bytes() != b"dear"
-        capsys.readouterr()
-    (folder / "new.html").write_text("dear")  # a card is not replaced either
-    assert "--card 'new.html'" in complaint(capsys, *fit.split(), "--out", "new")
-    assert not (folder / "new").exists()
-    for _ in range(2):  # but the table in a store is the store's own
-        assert main(["sweep", "export", "grid.toml", "--store", "store"]) == 0
 
 
 @pytest.mark.full

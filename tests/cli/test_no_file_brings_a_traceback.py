@@ -1,5 +1,6 @@
 """Whatever a file holds, fit and apply succeed or say in one line what is wrong with it."""
 
+import csv
 import json
 import re
 
@@ -221,3 +222,22 @@ def test_unknown_values_are_counted_once_for_all_blocks(tmp_path, capsys, monkey
         err = capsys.readouterr().err
         assert "column 'kind': 30 rows hold 1 values that the model does not know ('new')" in err
         assert err.count("\n") == 1
+
+
+def test_text_that_a_spreadsheet_would_run_can_be_escaped(tmp_path, capsys):
+    path, out = tmp_path / "d.csv", tmp_path / "out.csv"
+    labels = ["=cmd|' /C calc'!A0", "+1", "-2", "@SUM(A1)", "plain"]
+    rows = "".join(f'{i},"{labels[i % 5]}"\n' for i in range(40))
+    path.write_text("x,=y\n" + rows)
+    fitted(capsys, path, "--target", "=y", "--task", "classification")
+    command = apply_command(tmp_path / "made.model", path, "--keep", "=y,x", "--force")
+    texts = {}
+    for options in ((), ("--escape",)):
+        assert main([*command, *options]) == 0
+        with out.open(newline="") as file:
+            texts[options] = list(csv.reader(file))
+    assert texts[()][0][:2] == ["=y", "x"] and texts["--escape",][0][:2] == ["'=y", "x"]
+    for plain, escaped in zip(texts[()][1:], texts["--escape",][1:], strict=True):
+        assert plain[0] in labels and escaped[1] == plain[1]  # numbers stay what they are
+        assert [text.removeprefix("'") for text in escaped] == plain
+        assert not any(text[:1] in tuple("=+@-") for text in (escaped[0], *escaped[2:]))

@@ -1,11 +1,13 @@
 """onegrad sweep and reproduce: cells, tables, figures and a report; nothing is computed twice."""
 
+import io
+
 import pytest
 
 import onegrad
 from onegrad.cli import main
 from onegrad.studies import gallery
-from programs import json_of
+from programs import complaint, json_of
 
 FIGURE = "cui-maximal-step"  # the cheapest
 SPEC = """
@@ -103,3 +105,40 @@ def test_the_figures_are_listed(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines if line.startswith(" ")] == list(titles)
     assert [line[:-1] for line in lines if line.endswith(":")] == gallery.groups()
+
+
+def test_an_export_has_the_cells_of_its_spec_and_no_seed_twice(spec, capsys):
+    import pandas
+
+    command = ("sweep", "export", str(spec), "--store", "one", "--out", "-")
+
+    def table(*options):
+        assert main([*command, *options]) == 0
+        return pandas.read_csv(io.StringIO(capsys.readouterr().out))
+
+    for text in (
+        SPEC,
+        SPEC.replace("d = 30", "d = 20"),
+        SPEC.replace("seeds_per_cell = 2", "seeds_per_cell = 4"),
+    ):
+        spec.write_text(text)
+        assert main(["sweep", "run", str(spec), "--store", "one"]) == 0
+        capsys.readouterr()
+        rows, size = table(), 20 if "d = 20" in text else 30
+        assert set(rows.d) == {size} and len(rows) == 4 * 2 * 3 + 3
+        assert rows.grid.value_counts().to_dict() == {"errors": 24, "theory": 3}
+    whole = table("--all")
+    assert len(whole) == 2 * len(rows) and set(whole.grid[whole.d == 20].isna()) == {True}
+    assert not whole.duplicated(["measure", "d", "eta", "ridge", "seed"]).any()
+
+    spec.write_text(SPEC + '\n[[grid]]\nname = "more"\nmeasure = "errors"\nseeds = 3\n')
+    assert main(["sweep", "run", str(spec), "--store", "one"]) == 0
+    capsys.readouterr()
+    both = table()
+    assert both.grid.value_counts().to_dict() == {"errors, more": 18, "errors": 6, "theory": 3}
+    for options, message in (
+        (("--format", "parquet"), "only CSV"),
+        (("--json",), "both need standard output"),
+        (("--format", "parquet", "--out", "x.parquet", "--escape"), "--escape: only for CSV"),
+    ):
+        assert message in complaint(capsys, *command, *options)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
-import itertools
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,10 +10,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from onegrad.cli.options import add_command, add_force, check_new_file
-from onegrad.cli.output import print_json
+from onegrad.cli.options import add_command, add_escape, add_force
+from onegrad.cli.output import check_table, print_json, write_tables
 from onegrad.exceptions import InvalidInput, warn
-from onegrad.io.files import atomic_write
+from onegrad.io.files import STANDARD_OUTPUT, atomic_write, output_file
 
 if TYPE_CHECKING:  # the list of commands needs no tables
     from onegrad.tables import Source
@@ -28,7 +25,6 @@ _EXAMPLES = (
     "onegrad apply price.model new.csv --out - --keep id | head",
 )
 TABLE_SUFFIXES = (".csv", ".parquet", ".npz")
-STANDARD_OUTPUT = "-"
 
 Columns = dict[str, Any]  # arrays of one block, of NumPy or Arrow, by name
 
@@ -45,6 +41,7 @@ def add_parser(subparsers: Any) -> None:
     keep = "columns of the data to write next to the predictions, such as an id"
     add("--keep", metavar="A,B,…", help=keep)
     add_force(parser)
+    add_escape(parser)
     add("--std", action="store_true", help="add the standard deviation")
     add("--interval", type=float, metavar="P", help="add intervals of coverage P")
     add("--proba", action="store_true", help="add the class probabilities")
@@ -59,20 +56,20 @@ def run(args: argparse.Namespace) -> None:
         with_learned_types,
     )
 
-    to_standard_output = str(args.out) == STANDARD_OUTPUT
-    _check_out(args)
+    to_standard_output = _check_out(args)
     model = load(args.model_file)
     _check_columns(model, args)
     data, unknown = with_learned_types(source(args.data), model.fitted_.encoding), UnknownValues()
     if not to_standard_output:
-        check_new_file("--out", args.out, args.force, [*data.paths, args.model_file])
+        others = [*data.paths, args.model_file]
+        output_file(args.out, "--out", replace=args.force, others=others)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownValueWarning)  # once for all blocks, below
         inputs = _inputs(model, data, unknown)
         blocks: Iterator[Columns] = (_columns(model, X, args) for X in inputs)
         if args.keep:
             blocks = _beside_columns(data, args.keep.split(","), blocks)
-        rows = _print(blocks) if to_standard_output else _write(args.out, blocks)
+        rows = _write(args, blocks)
     warn(*unknown.warnings)
     if args.json:
         counts = {name: sum(values.values()) for name, values in unknown.counts.items()}
@@ -82,20 +79,15 @@ def run(args: argparse.Namespace) -> None:
         print(f"{rows:,} predictions written to {args.out}")
 
 
-def _check_out(args: argparse.Namespace) -> None:
-    """Raise InvalidInput if predictions cannot be written there."""
+def _check_out(args: argparse.Namespace) -> bool:
+    """Return whether predictions go to standard output; raise InvalidInput for a wrong suffix."""
     out = args.out
     if args.keep and out.suffix == ".npz":
         raise InvalidInput("--keep", args.keep, problem="needs a table: --out FILE.csv or .parquet")
-    if str(out) == STANDARD_OUTPUT:
-        if args.json:
-            problem = "both need standard output; drop one of them"
-            raise InvalidInput("--json and --out -", problem=problem)
-    elif out.suffix not in TABLE_SUFFIXES:
+    if str(out) != STANDARD_OUTPUT and out.suffix not in TABLE_SUFFIXES:
         allowed = f"a file that ends in {', '.join(TABLE_SUFFIXES)}, or - for standard output"
         raise InvalidInput("--out", out, allowed)
-    elif not out.parent.is_dir():
-        raise InvalidInput("--out", out, problem="no such directory")
+    return check_table(args, out.suffix)
 
 
 def _check_columns(model: Any, args: argparse.Namespace) -> None:
@@ -187,45 +179,15 @@ def _table(columns: Columns) -> Any:
     return pa.table({k: v.tolist() if k in is_text else v for k, v in columns.items()})
 
 
-def _print(blocks: Iterator[Columns]) -> int:
-    """Print the columns of all blocks as CSV and return the number of rows."""
-    from pyarrow import csv
-
-    rows = 0
-    for table in map(_table, blocks):
-        text = io.BytesIO()
-        csv.write_csv(table, text, csv.WriteOptions(include_header=not rows))
-        if hasattr(sys.stdout, "buffer"):
-            sys.stdout.flush()
-            sys.stdout.buffer.write(text.getvalue())  # UTF-8 whatever the terminal's letters are
-        else:
-            sys.stdout.write(text.getvalue().decode())
-        sys.stdout.flush()  # raises BrokenPipeError if the reader went away
-        rows += table.num_rows
-    return rows
-
-
-def _write(path: Path, blocks: Iterator[Columns]) -> int:
-    """Write the columns of all blocks to a file and return the number of rows."""
-    with atomic_write(path) as file:
-        if path.suffix == ".npz":
-            return _write_arrays(file, list(blocks))
-        return _write_tables(file, map(_table, blocks), path.suffix == ".parquet")
+def _write(args: argparse.Namespace, blocks: Iterator[Columns]) -> int:
+    """Write the columns of all blocks and return the number of rows."""
+    if args.out.suffix != ".npz":
+        return write_tables(args.out, args.out.suffix, map(_table, blocks), args.escape)
+    with atomic_write(args.out) as file:
+        return _write_arrays(file, list(blocks))
 
 
 def _write_arrays(file: IO[bytes], pieces: list[Columns]) -> int:
     joined: Columns = {name: np.concatenate([p[name] for p in pieces]) for name in pieces[0]}
     np.savez(file, **joined)
     return len(next(iter(joined.values())))
-
-
-def _write_tables(file: IO[bytes], tables: Iterator[Any], parquet: bool) -> int:
-    import pyarrow.parquet as pq
-    from pyarrow import csv
-
-    first, rows = next(tables), 0
-    with (pq.ParquetWriter if parquet else csv.CSVWriter)(file, first.schema) as writer:
-        for table in itertools.chain([first], tables):
-            writer.write_table(table)
-            rows += table.num_rows
-    return rows

@@ -6,12 +6,12 @@ import socket
 import sys
 import threading
 import webbrowser
-from pathlib import Path
 from typing import Any
 
-from onegrad.cli.options import add_command, add_force, check_new_file
+from onegrad.cli.options import add_command, add_force
 from onegrad.cli.output import print_json, print_note
 from onegrad.exceptions import InvalidInput
+from onegrad.io.files import output_file
 from onegrad.io.progress import TerminalProgress
 from onegrad.parallel.cores import core_count
 
@@ -75,10 +75,7 @@ def _export(args: argparse.Namespace) -> None:
     """Compute the numbers of the page on all cores and write it."""
     from onegrad.explorer.export import Grids, write_page
 
-    path = Path(args.export)
-    check_new_file("--export", path, args.force)
-    if path.is_dir() or not path.parent.is_dir():
-        raise InvalidInput("--export", path, "a file in a folder that exists")
+    path = output_file(args.export, "--export", replace=args.force)
     progress = TerminalProgress("export", quiet=args.json)
     size = write_page(path, Grids(), core_count(), progress)
     if args.json:

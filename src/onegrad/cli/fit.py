@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from onegrad.cli.card import write_card
-from onegrad.cli.options import add_command, add_force, check_new_file
+from onegrad.cli.options import add_command, add_force
 from onegrad.cli.output import print_json, print_note
 from onegrad.cli.show import model_facts
 from onegrad.exceptions import InvalidInput
+from onegrad.io.files import output_file
 from onegrad.io.progress import TerminalProgress
 from onegrad.parallel.cluster import cluster_client
 
@@ -96,10 +97,10 @@ def run(args: argparse.Namespace) -> int:
     with _complaints_by_option(args):
         names = {"target": args.target, "weight": args.weight, "columns": columns}
         data = source(args.data, **names, drop_missing=args.drop_missing)
+        output_file(args.out, "--out", replace=args.force, others=data.paths)
         card = None if args.no_card else args.card or args.out.with_name(f"{args.out.name}.html")
-        for option, path in (("--out", args.out), ("--card", card)):
-            if path is not None:
-                check_new_file(option, path, args.force, data.paths)
+        if card is not None:
+            output_file(card, "--card", replace=args.force, others=[*data.paths, args.out])
         estimator = _estimator(args, _is_classification(args, data))
         progress = TerminalProgress("fit", quiet=args.json)
         with nullcontext() if args.cluster is None else cluster_client(args.cluster) as client:
@@ -132,9 +133,6 @@ def _check_arguments(args: argparse.Namespace) -> None:
     """Raise InvalidInput for what would fail after the data have been read."""
     from onegrad.arrays import get_ops
 
-    for option, path in (("--out", args.out), ("--card", args.card)):
-        if path is not None and not path.parent.is_dir():
-            raise InvalidInput(option, path, problem="no such directory")
     if args.drop_missing and Path(args.data).suffix in (".npy", ".npz"):
         raise InvalidInput("--drop-missing", problem="only for CSV and Parquet files")
     if args.workers is not None and args.workers < 1:

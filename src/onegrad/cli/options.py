@@ -7,7 +7,6 @@ in the default setting; sizes are given all or not at all.
 import argparse
 import math
 import textwrap
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -111,13 +110,10 @@ def add_force(parser: Any) -> None:
     parser.add_argument("--force", action="store_true", help="overwrite existing files")
 
 
-def check_new_file(option: str, path: Path, force: bool, inputs: Iterable[str | Path] = ()) -> None:
-    """Raise InvalidInput if the file is one that is read, or exists and may not be replaced."""
-    if path.exists() and any(path.samefile(name) for name in inputs):
-        raise InvalidInput(option, path, problem="this file is an input; choose another name")
-    if path.is_file() and not force:
-        problem = "the file already exists; choose another name, or add --force to replace it"
-        raise InvalidInput(option, path, problem=problem)
+def add_escape(parser: Any) -> None:
+    """Add the option that makes text of a CSV file harmless in a spreadsheet."""
+    text = "put ' before text that a spreadsheet takes for a formula: = + - @ (CSV)"
+    parser.add_argument("--escape", action="store_true", help=text)
 
 
 def add_plot(parser: Any, what: str) -> None:

@@ -1,20 +1,23 @@
 """Tables, JSON and lines on standard output, in colour on a terminal; pictures in files."""
 
 import argparse
+import io
+import itertools
 import json
 import os
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from onegrad.cli.options import check_new_file
 from onegrad.exceptions import InvalidInput, printable
-from onegrad.io.files import atomic_write
+from onegrad.io.files import STANDARD_OUTPUT, atomic_write, output_file
 from onegrad.io.json_values import json_values
 
 STYLES = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33}
 PLOT_SUFFIXES = (".svg", ".png", ".pdf")
+FORMULA = r"^[=+\-@\t\r]"  # how text begins that a spreadsheet takes for a formula
 MAX_DECIMALS = 7  # columns with more decimals are not filled up with zeros
 
 
@@ -127,13 +130,70 @@ def save_figure(
     print(f"wrote {printable(path)}", file=sys.stderr)
 
 
+def check_table(args: argparse.Namespace, suffix: str) -> bool:
+    """Return whether a table goes to standard output; raise InvalidInput if it cannot as asked."""
+    to_standard_output = str(args.out) == STANDARD_OUTPUT
+    if to_standard_output and args.json:
+        problem = "both need standard output; drop one of them"
+        raise InvalidInput("--json and --out -", problem=problem)
+    if to_standard_output and suffix not in ("", ".csv"):
+        raise InvalidInput("--out", "-", problem="standard output takes only CSV")
+    if args.escape and suffix not in ("", ".csv"):
+        raise InvalidInput("--escape", problem="only for CSV")
+    return to_standard_output
+
+
+def write_tables(path: Path, suffix: str, tables: Iterable[Any], escape: bool = False) -> int:
+    """Write Arrow tables one after another to a file or standard output; return their rows."""
+    from pyarrow import csv
+
+    rows, tables = 0, map(escaped, tables) if escape else iter(tables)
+    if str(path) == STANDARD_OUTPUT:
+        for table in tables:
+            text = io.BytesIO()
+            csv.write_csv(table, text, csv.WriteOptions(include_header=not rows))
+            if hasattr(sys.stdout, "buffer"):
+                sys.stdout.flush()
+                sys.stdout.buffer.write(text.getvalue())  # UTF-8 whatever the terminal's letters
+            else:
+                sys.stdout.write(text.getvalue().decode())
+            sys.stdout.flush()  # raises BrokenPipeError if the reader went away
+            rows += table.num_rows
+        return rows
+    first = next(tables)
+    with atomic_write(path) as file:
+        if suffix == ".parquet":
+            from pyarrow.parquet import ParquetWriter as Writer
+        else:
+            Writer = csv.CSVWriter
+        with Writer(file, first.schema) as writer:
+            for table in itertools.chain([first], tables):
+                writer.write_table(table)
+                rows += table.num_rows
+    return rows
+
+
+def escaped(table: Any) -> Any:
+    """Return an Arrow table whose text begins with ' where a spreadsheet would take a formula."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    def column(values: Any) -> Any:
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+            return values
+        quoted = compute.binary_join_element_wise(pa.scalar("'", values.type), values, "")
+        return compute.if_else(compute.match_substring_regex(values, FORMULA), quoted, values)
+
+    names = [f"'{name}" if re.match(FORMULA, name) else name for name in table.column_names]
+    return pa.table([column(values) for values in table.columns], names)
+
+
 def check_plot(args: argparse.Namespace) -> None:
     """Raise InvalidInput before anything is computed if the picture could not be written."""
     if args.plot is None:
         return
-    path = Path(args.plot)
-    check_new_file("--plot", path, args.force)
-    if path.suffix.lower() not in PLOT_SUFFIXES:
+    output_file(args.plot, "--plot", replace=args.force)
+    if Path(args.plot).suffix.lower() not in PLOT_SUFFIXES:
         raise InvalidInput("--plot", args.plot, f"a file that ends in {', '.join(PLOT_SUFFIXES)}")
-    if not path.parent.is_dir():
-        raise InvalidInput("--plot", path, "in a folder that exists")

@@ -9,15 +9,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from onegrad.cli.options import add_command, add_force, check_new_file
-from onegrad.cli.output import print_json
+from onegrad.cli.options import add_command, add_escape, add_force
+from onegrad.cli.output import check_table, print_json, write_tables
 from onegrad.exceptions import printable
 from onegrad.experiments.executors import RunOptions, executor
 from onegrad.experiments.grid import all_cells, shard, store_part
 from onegrad.experiments.runner import run_cells
 from onegrad.experiments.spec import Spec, read_spec
 from onegrad.experiments.store import Store
-from onegrad.experiments.tables import FORMATS, export
+from onegrad.experiments.tables import export
+from onegrad.io.files import STANDARD_OUTPUT, output_file
 from onegrad.io.progress import TerminalProgress
 from onegrad.studies.measures import MEASURES
 
@@ -30,8 +31,9 @@ _EXAMPLES = (
 ACTIONS = {
     "run": "compute missing cells",
     "status": "show done, missing and failed cells",
-    "export": "write one table of all results",
+    "export": "write the results as one table",
 }
+FORMATS = ("csv", "parquet")  # of a table
 COUNTED = ("done", "failed", "damaged")  # cells, in the lines of status
 
 
@@ -50,12 +52,15 @@ def add_parser(subparsers: Any) -> None:
         if name == "run":
             add_run_options(action)
             action.add_argument("--shard", metavar="i/k", help="only part i of k (from 1)")
-        if name in ("run", "status"):
-            action.add_argument("--quick", action="store_true", help="small sizes, few seeds")
+        action.add_argument("--quick", action="store_true", help="small sizes, few seeds")
         if name == "export":
+            whole = "also the store's cells of other grids, whose column grid is empty"
+            action.add_argument("--all", action="store_true", help=whole)
             action.add_argument("--format", type=str.lower, choices=FORMATS, default="csv")
-            action.add_argument("--out", type=Path, metavar="FILE", help="default STORE/table.EXT")
+            out = "default STORE/table.EXT; - for CSV on standard output"
+            action.add_argument("--out", type=Path, metavar="FILE", help=out)
             add_force(action)
+            add_escape(action)
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -94,10 +99,10 @@ def surviving_hangup() -> Iterator[None]:
 
 def run(args: argparse.Namespace) -> int:
     """Run, describe or export a grid."""
-    spec = read_spec(args.spec, MEASURES, quick=getattr(args, "quick", False))
+    spec = read_spec(args.spec, MEASURES, quick=args.quick)
     directory = args.store or Path("out") / spec.name
     if args.action == "export":
-        return _export(args, directory)
+        return _export(args, spec, directory)
     return _run(args, spec, directory) if args.action == "run" else _status(args, spec, directory)
 
 
@@ -141,14 +146,17 @@ def _status(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
     return 0
 
 
-def _export(args: argparse.Namespace, directory: Path) -> int:
+def _export(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
     target = args.out or directory / f"table.{args.format}"
-    if args.out is not None:  # the store's own table is made anew
-        check_new_file("--out", target, args.force)
+    suffix = f".{args.format}"
+    if not check_table(args, suffix):
+        # the store's own table is made anew
+        output_file(target, "--out", replace=args.out is None or args.force, others=[args.spec])
     with Store(directory, create=False) as store:
-        count = export(store, target, args.format)
+        table = export(store, all_cells(spec), args.all)
+    write_tables(target, suffix, [table], args.escape)
     if args.json:
-        print_json({"file": str(target), "rows": count})
-    else:
-        print(f"{count} rows in {target}")
+        print_json({"file": str(target), "rows": table.num_rows})
+    elif str(target) != STANDARD_OUTPUT:
+        print(f"{table.num_rows} rows in {target}")
     return 0

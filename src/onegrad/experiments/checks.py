@@ -104,10 +104,10 @@ def compare_results(
 
     accuracy : the relative accuracy of the theory; None for the one that each prediction states.
     """
-    predictions = {_location(p.problem): p for p in predicted}
+    predictions = {location(p.problem): p for p in predicted}
     checks = []
     for point in simulated:
-        prediction = predictions.get(_location(point.problem))
+        prediction = predictions.get(location(point.problem))
         if prediction is None or point.seeds < 2:
             continue
         for quantity in quantities:
@@ -140,7 +140,7 @@ def outlier_accuracy(problem: Problem) -> float:
     return 1 / math.sqrt(problem.n)
 
 
-def _location(problem: Problem) -> tuple[object, ...]:
+def location(problem: Problem) -> tuple[object, ...]:
     """Return the fields of a problem, its step and penalty up to rounding."""
     fields = problem.to_dict()
     del fields["alpha"]

@@ -95,8 +95,8 @@ class Store:
                     place(self.path, empty_file())
                 for folder in (directory, self.arrays):
                     sweep_drafts(folder)
-        except OSError as error:
-            raise StoreError(f"{directory}: cannot be written: {error.strerror}") from None
+        except (OSError, InvalidInput) as error:
+            raise _not_written(directory, error) from None
         self._connection = open_for_writing(self.path) if create else None
         self._lock = threading.Lock()  # an executor may ask for work from a thread of its own
 
@@ -154,8 +154,8 @@ class Store:
         try:
             with atomic_write(target) as file:
                 file.write(content.getbuffer())
-        except OSError as error:
-            raise StoreError(f"{target}: cannot be written: {error.strerror or error}") from None
+        except (OSError, InvalidInput) as error:
+            raise _not_written(target, error) from None
         return {"file": target.name, "sha256": sha256(content.getbuffer())}
 
     # -- reading -------------------------------------------------------------------------------
@@ -202,8 +202,8 @@ class Store:
                 return row.values(self.arrays)
         return None
 
-    def records(self) -> Iterator[Record]:
-        """Yield every finished cell once, in order of key within a file.
+    def records(self, wanted: Callable[[str], bool] = lambda _: True) -> Iterator[Record]:
+        """Yield every finished cell whose key is wanted once, in order of key within a file.
 
         Raises
         ------
@@ -220,7 +220,8 @@ class Store:
                 damaged[row.key] = f"{row.path}: cell {row.key:.12}: {damage}"
                 continue
             seen.add(row.key)
-            yield Record(_cell(row), values, _provenance(row))
+            if wanted(row.key):  # asked last: the key of a damaged cell may not be its own
+                yield Record(_cell(row), values, _provenance(row))
         if lost := [text for key, text in damaged.items() if key not in seen]:
             more = f" ({len(lost)} cells are damaged)" if len(lost) > 1 else ""
             advice = "run the sweep again: damaged cells are computed again"
@@ -250,6 +251,11 @@ class Store:
                 with open_for_reading(path) as connection:
                     rows = list(query(path, connection))
             yield from rows
+
+
+def _not_written(path: Path, error: Exception) -> StoreError:
+    reason = getattr(error, "strerror", None) or getattr(error, "problem", None) or error
+    return StoreError(f"{path}: cannot be written: {reason}")
 
 
 def _contains(connection: sqlite3.Connection, cell: Cell) -> bool:

@@ -2,58 +2,67 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import standard_error
-from onegrad.exceptions import check_choice
-from onegrad.experiments.checks import Check
+from onegrad.experiments.cell import Cell
+from onegrad.experiments.checks import Check, location
 from onegrad.experiments.results import Results, points_of
 from onegrad.experiments.store import Record, Store
-from onegrad.experiments.store_file import StoreError
 from onegrad.io.files import atomic_write
 
-FORMATS = ("csv", "parquet")
 MAX_ENTRIES = 1000  # of an array in a figure's table; larger ones, such as paths, stay in the store
 
 
-def export_rows(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
-    """Yield one row per seed and point; a quantity with further axes gives its mean over them."""
-    for record in records:
-        cell, by = record.cell, record.provenance
-        start = {"key": cell.key, "measure": cell.measure, **dict(cell.options)}
-        end: dict[str, Any] = {"version": by.version, "commit": by.commit, "dtype": by.dtype}
-        end |= {"device": by.device, "seconds": by.seconds}
-        for point in points_of(cell, record.values):
-            for i in range(cell.seeds) if point.seeded else (None,):
-                seed = None if i is None else cell.first_seed + i
-                values = {
-                    name: float(np.mean(array if i is None else array[i]))
-                    for name, array in point.values.items()
-                }
-                yield start | point.problem.to_dict() | {"seed": seed} | values | end
+def export(store: Store, grids: Mapping[str, Iterable[Cell]], whole_store: bool = False) -> Any:
+    """Return the finished cells of grids as an Arrow table: one row per point and seed.
 
-
-def export(store: Store, target: Path, file_format: str) -> int:
-    """Write a store as one table and return the number of its rows."""
-    check_choice("format", file_format, FORMATS)
+    A seed that several cells hold is counted once. The column `grid` names the grids that hold it,
+    and is empty for cells of other grids, which are in the table with `whole_store` alone.
+    """
     import pyarrow
-    import pyarrow.csv
-    import pyarrow.parquet
 
-    data = list(export_rows(store.records()))
-    columns = list(dict.fromkeys(name for row in data for name in row))
-    table = pyarrow.table({name: [row.get(name) for row in data] for name in columns})
-    write = pyarrow.csv.write_csv if file_format == "csv" else pyarrow.parquet.write_table
-    try:
-        with atomic_write(target) as file:
-            write(table, file)
-    except OSError as error:
-        raise StoreError(f"{target}: cannot be written: {error}") from None
-    return len(data)
+    names: dict[str, list[str]] = {}
+    for name, cells in grids.items():
+        for cell in cells:
+            names.setdefault(cell.key, []).append(name)
+    rows: dict[Any, dict[str, Any]] = {}
+    holders: dict[Any, set[str]] = {}  # the grids of each row
+    for record in store.records(lambda key: whole_store or key in names):
+        for point_and_seed, row in _export_rows(record):
+            rows.setdefault(point_and_seed, row)
+            holders.setdefault(point_and_seed, set()).update(names.get(record.cell.key, ()))
+    data = [
+        {"grid": ", ".join(name for name in grids if name in holders[key])} | row
+        for key, row in rows.items()
+    ]
+    columns = dict.fromkeys(name for row in data for name in row)
+    return pyarrow.table({name: [row.get(name) for row in data] for name in columns})
+
+
+def _export_rows(record: Record) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield what tells each point and seed of a cell from others, and its row.
+
+    A quantity with further axes gives its mean over them.
+    """
+    cell, by = record.cell, record.provenance
+    start = {"key": cell.key, "measure": cell.measure, **dict(cell.options)}
+    end: dict[str, Any] = {"version": by.version, "commit": by.commit, "dtype": by.dtype}
+    end |= {"device": by.device, "seconds": by.seconds}
+    for point in points_of(cell, record.values):
+        for i in range(cell.seeds) if point.seeded else (None,):
+            seed = None if i is None else cell.first_seed + i
+            values = {
+                name: float(np.mean(array if i is None else array[i]))
+                for name, array in point.values.items()
+            }
+            point_and_seed = (cell.measure, cell.options, cell.dtype, location(point.problem), seed)
+            row = start | point.problem.to_dict() | {"seed": seed} | values | end
+            yield point_and_seed, row
 
 
 def point_rows(results: Results) -> Iterator[dict[str, Any]]:

@@ -45,7 +45,7 @@ MAX_FORMULA_LENGTH = 400
 MAX_TERMS, MAX_DEGREE = 64, 40
 # The slowest formula found within both is read in 0.3 s; before, others took 26 s. The theory of
 # 89 kinks takes 2 s, that of 267 took 39 s.
-MAX_KINKS, MAX_OPERATIONS = 128, 300
+MAX_KINKS, MAX_FORMULA_OPERATIONS = 128, 300
 _MAX_PAIRS = 4 * MAX_TERMS  # of terms that one product multiplies out, before equal ones are added
 _CANCELLATION = 1e-15  # a sum this small beside its terms is zero: x^2 - 1 - H2 has no term left
 _GRID = np.linspace(-14.0, 14.0, 28_001)  # N(0, 1) has no mass beyond it
@@ -276,8 +276,10 @@ def _joined(*kinks: Iterable[float]) -> tuple[float, ...]:
 def _checked(expression: Composed) -> Composed:
     if len(expression.kinks) > MAX_KINKS:
         raise ExpressionError(f"more than {MAX_KINKS} kinks")
-    if expression.operations > MAX_OPERATIONS:
-        raise ExpressionError(f"more than {MAX_OPERATIONS} operations, powers multiplied out")
+    if expression.operations > MAX_FORMULA_OPERATIONS:
+        raise ExpressionError(
+            f"more than {MAX_FORMULA_OPERATIONS} operations, powers multiplied out"
+        )
     return expression
 
 

@@ -1,18 +1,73 @@
-"""Files that appear whole or not at all, and the drafts of writers that were killed."""
+"""Rules of what may be written, files that appear whole or not at all, drafts of the killed."""
 
 import contextlib
 import fcntl
 import os
 import re
 import secrets
-from collections.abc import Callable, Collection, Iterator
+import stat
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from onegrad.exceptions import closest
+from onegrad.exceptions import InvalidInput, closest
 
+STANDARD_OUTPUT = "-"  # as the name of a file
 DRAFT = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
+
+
+def output_file(
+    path: str | Path,
+    argument: str = "path",
+    *,
+    replace: bool = True,
+    others: Iterable[str | Path] = (),
+) -> Path:
+    """Return the file that an output goes to, a link followed; raise InvalidInput if it may not.
+
+    Only a regular file is ever replaced: a folder, a device, a pipe, a socket or a link that leads
+    nowhere is refused, and so is a folder that cannot be written to.
+
+    Parameters
+    ----------
+    argument : name of the argument or option in the exception.
+    replace : whether a file that exists may be replaced.
+    others : inputs and further outputs of the same work, which this file must not be.
+    """
+    path, mode = Path(path), None
+    if str(path) == STANDARD_OUTPUT:
+        raise InvalidInput(argument, "-", problem="standard output takes only tables, as CSV")
+
+    def refused(problem: str) -> InvalidInput:
+        return InvalidInput(argument, path, problem=problem)
+
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise refused("a link that leads nowhere; remove it first") from None
+    except (OSError, ValueError) as error:  # a loop of links, a name that is too long, a zero byte
+        raise refused(f"cannot be written: {getattr(error, 'strerror', error)}") from None
+    if mode is not None and not stat.S_ISREG(mode):
+        kind = next((kind for is_kind, kind in _KINDS if is_kind(mode)), "no regular file")
+        raise refused(f"this is {kind}, which is never replaced")
+    target = path.resolve() if path.is_symlink() else path
+    if not target.parent.is_dir():
+        raise refused("no such directory")
+    if any(os.path.realpath(other) == os.path.realpath(target) for other in others):
+        raise refused("this file is an input or another output; choose another name")
+    if mode is not None and not replace:
+        raise refused("the file already exists; choose another name, or add --force to replace it")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise refused("its folder cannot be written to")
+    return target
+
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"),
+)  # fmt: skip
 
 
 @contextmanager
@@ -23,7 +78,12 @@ def atomic_write(
 
     Whatever happens in between, a reader sees the old file or the new one. The draft is locked
     while its writer lives: one that is not locked has no writer (see `sweep_drafts`).
+
+    Raises
+    ------
+    InvalidInput : the target is nothing that may be written, see `output_file`.
     """
+    target = output_file(target)
     draft, file = _locked_draft(target)
     try:
         with file:
@@ -83,7 +143,8 @@ def sweep_drafts(directory: Path) -> int:
 
 def _locked_draft(target: Path) -> tuple[Path, IO[bytes]]:
     while True:
-        draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
+        # the name shortened: a file system allows 255 bytes
+        draft = target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}.tmp")
         file = draft.open("xb")
         with contextlib.suppress(OSError):  # a file system without locks
             fcntl.flock(file, fcntl.LOCK_EX)

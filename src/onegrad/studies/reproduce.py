@@ -124,9 +124,11 @@ def _draw(study: Study, results: Results, folder: Path) -> Path:
     svg = folder / f"{study.name}.svg"
     with rc_context(RC):
         figure = study.draw(results)
-        figure.savefig(svg, metadata={"Date": None, "Creator": "onegrad"})
+        with atomic_write(svg) as file:
+            figure.savefig(file, format="svg", metadata={"Date": None, "Creator": "onegrad"})
         figure.set_layout_engine("none")  # the PNG as the SVG was laid out
-        figure.savefig(svg.with_suffix(".png"), dpi=160)
+        with atomic_write(svg.with_suffix(".png")) as file:
+            figure.savefig(file, format="png", dpi=160)
     return svg
 
 

@@ -1,0 +1,172 @@
+"""Every option that names an output: only a regular file is replaced, and that only with --force.
+
+The options are those of the parser: one that is added without a line in the tables here fails.
+Nothing here names a path outside the folder of the test.
+"""
+
+import os
+import re
+import socket
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from onegrad.cli import build_parser, main
+from onegrad.cli.parser import options_of, subcommands
+from onegrad.exceptions import InvalidInput
+from onegrad.io.files import atomic_write
+from programs import PACKAGE, complaint
+
+PROBLEM = "--n 60 --d 30 --N 40 --theory random-features --ridge 1,2"
+FIT = "fit rows.npz --target y --estimator one-step --width 6"
+SPEC = """
+[problem]
+n = 60
+d = 30
+N = 40
+
+[[grid]]
+measure = "theory"
+options.theory = "random-features"
+"""
+# the option that comes last, a suffix that it takes, and the work that must not have begun
+FILES = {
+    f"predict {PROBLEM} --plot": (".svg", "onegrad.cli.predict.predict"),
+    "compare --plot": (".svg", "onegrad.comparison.compare"),
+    "spectrum --plot": (".svg", "onegrad.theory.spectrum"),
+    "optimum --plot": (".svg", "onegrad.cli.optimum.optimum"),
+    f"{FIT} --no-card --out": (".model", "onegrad.tables.OneStepRegressor.fit"),
+    f"{FIT} --out new.model --card": (".html", "onegrad.tables.OneStepRegressor.fit"),
+    "apply y.model rows.npz --out": (".csv", "onegrad.tables.OneStepRegressor.predict"),
+    "explore --export": (".html", "onegrad.explorer.export.write_page"),
+    "sweep export grid.toml --store store --out": (".csv", "onegrad.cli.sweep.export"),
+}
+FOLDERS = (
+    "sweep run grid.toml --store", "sweep status grid.toml --store",
+    "sweep export grid.toml --store", "reproduce ba-figure3a --quick --out",
+)  # fmt: skip
+INPUTS = {"predict --rows", "simulate --rows", "reproduce --data"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where the commands' files are, and whatever is not a regular file."""
+    here = tmp_path_factory.mktemp("outputs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(here)
+        patch.setenv("LOKY_MAX_CPU_COUNT", "1")  # in this process
+        (here / "grid.toml").write_text(SPEC)
+        X = np.random.default_rng(0).standard_normal((50, 3))
+        np.savez(here / "rows.npz", X=X, y=X[:, 0])
+        assert main([*FIT.split(), "--no-card", "--out", "y.model"]) == 0
+        assert main(["sweep", "run", "grid.toml", "--store", "store"]) == 0
+        yield here
+
+
+def special_paths(suffix):
+    """Make each kind of path that may not be replaced, and return what a complaint says of it."""
+    os.mkfifo(f"pipe{suffix}")
+    Path(f"folder{suffix}").mkdir()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"socket{suffix}")
+    for name, target in ("nowhere", "volume/gone"), ("loop", "loop"), ("to-pipe", "pipe"):
+        Path(f"{name}{suffix}").symlink_to(f"{target}{suffix}")
+    words = {
+        f"pipe{suffix}": "a pipe",
+        f"to-pipe{suffix}": "a pipe",
+        f"folder{suffix}": "a folder",
+        f"socket{suffix}": "a socket",
+        f"nowhere{suffix}": "leads nowhere",
+        f"loop{suffix}": "cannot be written",
+        f"{'long' * 70}{suffix}": "cannot be written",
+        f"no/folder{suffix}": "no such directory",
+        ".": "a folder|a file that ends in",
+    }
+    try:  # a null device of our own, where that is allowed
+        os.mknod(f"node{suffix}", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    except OSError:
+        return words
+    return words | {f"node{suffix}": "a device"}
+
+
+def test_no_output_is_missing_here():
+    def paths(parser, words=()):
+        for action in options_of(parser):
+            if action.metavar in ("FILE", "MODEL", "DIR"):
+                yield " ".join((*words, action.option_strings[-1]))
+        for name, inner in subcommands(parser).items():
+            yield from paths(inner, (*words, name))
+
+    def option(line):
+        return re.sub(r"^(sweep \w+|\w+).* ", r"\1 ", line)
+
+    assert set(paths(build_parser())) == INPUTS | {*map(option, FILES), *map(option, FOLDERS)}
+
+
+@pytest.mark.parametrize("command", FILES, ids=lambda line: line.split()[0] + line.split()[-1])
+def test_what_is_not_a_regular_file_is_refused_before_any_work(
+    command, folder, tmp_path, capsys, monkeypatch
+):
+    suffix, work = FILES[command]
+    for name in ("rows.npz", "grid.toml", "y.model", "store"):
+        (tmp_path / name).symlink_to(folder / name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(work, lambda *_, **__: pytest.fail("work began"))
+    option = command.split()[-1]
+    for name, reason in special_paths(suffix).items():
+        before = os.lstat(name) if os.path.lexists(name) else None
+        for force in ([], ["--force"]):
+            line = complaint(capsys, *command.split(), name, *force)
+            assert re.search(f"error: {option} .*{reason}", line), line
+        assert before is None or os.lstat(name) == before
+    monkeypatch.setattr("os.access", lambda *_: False)  # root may write anywhere
+    assert "cannot be written to" in complaint(capsys, *command.split(), f"new{suffix}")
+    assert not Path(f"new{suffix}").exists()
+
+
+@pytest.mark.parametrize("command", FOLDERS)
+def test_what_is_not_a_folder_stays_what_it_is(command, folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "grid.toml").write_text(SPEC)
+    for name in ("pipe", "socket", "nowhere", "loop", *["node"] * ("node" in special_paths(""))):
+        before = os.lstat(name)
+        assert main([*command.split(), name]) in (1, 2)
+        assert os.lstat(name) == before
+        assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_file_is_replaced_only_with_force(folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    for command in (line for line in FILES if not re.match("compare|spectrum|optimum|expl", line)):
+        name, link = (f"{word}{FILES[command][0]}" for word in ("there", "link"))
+        (folder / name).write_text("dear")
+        line = complaint(capsys, *command.split(), name)
+        assert name in line and "--force" in line
+        assert (folder / name).read_text() == "dear"
+        if not Path(link).is_symlink():
+            Path(link).symlink_to(name)  # through which the file is replaced
+        assert main([*command.split(), link, "--force"]) == 0
+        assert Path(link).is_symlink()
+        assert (folder / name).read_bytes() != b"dear"
+        capsys.readouterr()
+    (folder / "new.html").write_text("dear")  # a card is not replaced either
+    assert "--card 'new.html'" in complaint(capsys, *FIT.split(), "--out", "new")
+    assert not (folder / "new").exists()
+    # and none replaces what the same command reads or writes
+    line = complaint(capsys, *FIT.split(), "--out", "m.model", "--card", "./m.model")
+    assert "another output" in line
+    for _ in range(2):  # but the table in a store is the store's own
+        assert main(["sweep", "export", "grid.toml", "--store", "store"]) == 0
+
+
+def test_python_writes_to_regular_files_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in special_paths(".x"):
+        with pytest.raises(InvalidInput, match="path"), atomic_write(tmp_path / name):
+            pytest.fail("it was opened")
+    for path in PACKAGE.rglob("*.py"):  # and nothing writes in another way
+        if path.parent.name != "io":
+            pattern = r"\.write_(text|bytes)\(|\.to_csv\(|open\([^)]*\"[wxa]b?\"|savefig\((P|p)ath"
+            assert not re.search(pattern, path.read_text(encoding="utf-8")), path
