@@ -59,7 +59,8 @@ def test_regression(tmp_path, table, data, estimator, capsys):
 def test_classification(tmp_path, table, capsys):
     import pandas as pd
 
-    fit(tmp_path, "d.parquet", "label", "--columns", "size,kind")
+    fit(tmp_path, "d.parquet", "label", "--columns", "size,kind", "--frozen")
+    assert load(tmp_path / "m").fitted_.is_frozen
     assert "AlternatingClassifier" in capsys.readouterr().out
     out = tmp_path / "p.parquet"
     command = ["apply", str(tmp_path / "m"), str(tmp_path / "d.csv"), "--out", str(out), "--proba"]

@@ -57,6 +57,7 @@ def add_parser(subparsers: Any) -> None:
     add("--task", type=str.lower, choices=tasks, default="auto", help=task)
     budget = "how much time and memory to spend"
     add("--budget", type=str.lower, choices=("fast", "default", "best"), help=budget)
+    add("--frozen", action="store_true", help="write a small model that learns no further rows")
     add("--drop-missing", action="store_true", help="leave out rows whose target is missing")
     card = parser.add_mutually_exclusive_group()
     page = "one-page summary (default MODEL.html)"
@@ -105,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
         progress = TerminalProgress("fit", quiet=args.json)
         with nullcontext() if args.cluster is None else cluster_client(args.cluster) as client:
             estimator.fit(data, client=client, progress=progress)
-            estimator.save(args.out)
+            estimator.save(args.out, "frozen" if args.frozen else "sums")
             if card is not None:
                 from onegrad.tables.assessment import assess  # loads trees
 

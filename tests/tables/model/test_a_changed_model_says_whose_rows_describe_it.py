@@ -11,6 +11,8 @@ import onegrad as og
 from onegrad.exceptions import AssumptionWarning, InvalidInput
 from onegrad.tables import load
 
+pytestmark = pytest.mark.filterwarnings("ignore:the model was learned from")
+
 
 def data(n, seed, factor=1.0):
     rng = np.random.default_rng(seed)

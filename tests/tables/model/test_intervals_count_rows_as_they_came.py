@@ -7,6 +7,8 @@ import onegrad as og
 from onegrad.exceptions import InvalidInput
 from onegrad.tables.model.calibration import interval_width
 
+pytestmark = pytest.mark.filterwarnings("ignore:the model was learned from")
+
 
 def small(**settings):
     return og.AlternatingRegressor(60, members=1, rounds=3, **settings)

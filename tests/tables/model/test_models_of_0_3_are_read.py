@@ -18,7 +18,7 @@ from forgeries import rewrite_model
 from onegrad.exceptions import InvalidInput
 from onegrad.tables import load
 
-pytestmark = pytest.mark.compat
+pytestmark = [pytest.mark.compat, pytest.mark.filterwarnings("ignore:the model was learned from")]
 
 FOLDER = Path(__file__).parents[2] / "files" / "0.3.0" / "models"
 RTOL = 1e-7  # readouts of sums are solved again: rounding times condition

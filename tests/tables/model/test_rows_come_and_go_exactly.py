@@ -6,6 +6,8 @@ import pytest
 import onegrad as og
 from onegrad.exceptions import AssumptionWarning, InvalidInput
 
+pytestmark = pytest.mark.filterwarnings("ignore:the model was learned from")
+
 RNG = np.random.default_rng(0)
 CELLS = RNG.random((16, 16))  # no ridge, no direction, no trend: what neighbours explain
 X = RNG.uniform(0, 16, (2000, 2))
@@ -61,6 +63,20 @@ def test_merged_estimators_are_the_whole_and_removed_rows_leave_no_trace(start_a
     assert np.array_equal(forgotten.fitted_.layers[0].W, before)
     with pytest.warns(AssumptionWarning, match="importances"):
         assert forgotten.feature_importances_.shape == (2,)
+
+
+@pytest.mark.parametrize("sample_rows", [40, 100])
+def test_bounds_that_came_with_a_row_go_with_it(sample_rows):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((100, 3)), rng.standard_normal(100)
+    model = og.OneStepRegressor(30, sample_rows=sample_rows, random_state=0).fit(X, y)
+    before = model.predict(9 * X)
+    row, other = (X[:1] / 3, np.array([99.0])), (X[:1] / 4, np.array([-98.0]))
+    model.partial_fit(*row).merge(model.blank().partial_fit(*other))
+    assert model.fitted_.targets.bounds == (-98.0, 99.0)
+    model.remove(*row)
+    assert model.fitted_.targets.bounds[1] < 4
+    np.testing.assert_array_equal(model.remove(*other).predict(9 * X), before)
 
 
 def test_a_layer_of_few_rows_counts_many_exactly():

@@ -46,7 +46,7 @@ def test_left_out_residuals_are_those_of_refitting():
         row = slice(i, i + 1)
         moments = member.moments - member.layer.moments(X[row], t[row])
         ridge = member.ridge * 120 / 119  # the penalty is ridge times rows
-        rest = replace(member, sums=moments, few=None, ridge=ridge)
+        rest = replace(member, sums=moments, ridge=ridge)
         assert at_once[i] == pytest.approx((t[row] - rest.predict(X[row]))[0], abs=1e-7)
     assert f.statistics.residuals.shape == (24, 1)
     assert np.isin(f.statistics.residuals.round(9), at_once.round(9)).all()

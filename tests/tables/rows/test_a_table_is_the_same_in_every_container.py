@@ -10,7 +10,7 @@ from onegrad.tables import source
 from onegrad.tables.rows.encoding import Encoding
 from onegrad.tables.rows.table import as_table
 
-pytestmark = pytest.mark.compat
+pytestmark = [pytest.mark.compat, pytest.mark.filterwarnings("ignore:the model was learned from")]
 
 
 @pytest.fixture(scope="module")

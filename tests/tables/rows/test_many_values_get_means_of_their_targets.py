@@ -6,6 +6,8 @@ import pytest
 import onegrad as og
 from onegrad.tables.rows.encoding import FOLDS, TargetMeans, folds_of
 
+pytestmark = pytest.mark.filterwarnings("ignore:the model was learned from")
+
 
 @pytest.fixture
 def cities(pd):

@@ -10,7 +10,7 @@ import onegrad as og
 from onegrad.exceptions import AssumptionWarning, InvalidInput
 from onegrad.tables import load
 
-pytestmark = pytest.mark.compat
+pytestmark = [pytest.mark.compat, pytest.mark.filterwarnings("ignore:the model was learned from")]
 
 REGRESSORS = [og.OneStepRegressor, og.AlternatingRegressor]
 CLASSIFIERS = [og.OneStepClassifier, og.AlternatingClassifier]

@@ -30,9 +30,9 @@ from onegrad.tables.fitting.task import LearningTask
 from onegrad.tables.fitting.training_set import ScaledSample, TrainingSet, scale_sample
 from onegrad.tables.model.calibration import CalibrationRows
 from onegrad.tables.model.fitted import (
-    FewRows,
     FitStatistics,
     Fitted,
+    LearnedRows,
     Member,
     largest_first,
     mean,
@@ -125,14 +125,15 @@ def fit(
     moments = execution.sum(moments_pass, second_pass)
     pairs = zip(learned, moments.members, strict=True)
     members = tuple(each.member(sums, settings.intercept) for each, sums in pairs)
-    if not data.single_pass and not skip_below:
-        members = with_few_rows(members, scaled, sample)
     statistics = describe_fit(members, learned, scaled)
     pairs_of_all = zip(members, learned, strict=True)
     members = tuple(each.with_head_of_all_rows(member) for member, each in pairs_of_all)
     tally = None
     if not data.single_pass and sample.tally is not None:
         tally = sample.tally.above(skip_below)
+        if len(sample.keys) == len(sample.tally.keys):  # all rows are in the sample
+            rows = scaled.rows[sample.keys >= np.uint64(skip_below)]
+            tally = replace(tally, z=rows.z, t=rows.t)
     corrections = [each.correction.scaled(1 / len(learned)) for each in learned]
     trees = [each.trees for each in corrections if each.trees is not None]
     return Fitted(
@@ -140,22 +141,11 @@ def fit(
         targets,
         encoding,
         statistics,
-        tally,
         neighbours=tuple(each.neighbours for each in corrections if each.neighbours is not None),
         networks=tuple(network for each in corrections for network in each.networks),
         trees=sum(trees[1:], trees[0]) if trees else None,
-    )
-
-
-def with_few_rows(
-    members: tuple[Member, ...], scaled: ScaledSample, sample: Sample
-) -> tuple[Member, ...]:
-    """Return members that know the rows of their sums, where these are all rows and few."""
-    if sample.tally is None or len(sample.tally.keys) < len(sample.keys):
-        return members
-    few = FewRows(scaled.rows, members[0].sums.rows)
-    numbers = scaled.rows.z.size
-    return tuple(replace(m, few=few if numbers < m.layer.width**2 else None) for m in members)
+        learned_from=LearnedRows(sample.keys, seed),
+    ).with_tally(tally)
 
 
 def check_memory(inputs: int) -> None:

@@ -14,7 +14,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,16 @@ from onegrad.io.json_values import json_values
 from onegrad.io.npy import read_array
 from onegrad.ridge import Moments, Readout
 from onegrad.tables.first_layer.layer import Layer
-from onegrad.tables.first_layer.scaling import MAX_INPUT, Scaling
-from onegrad.tables.model.fitted import FitStatistics, Fitted, FrozenSums, Member, RowChanges
+from onegrad.tables.first_layer.scaling import MAX_INPUT, ScaledRows, Scaling
+from onegrad.tables.model.fitted import (
+    FewRows,
+    FitStatistics,
+    Fitted,
+    FrozenSums,
+    LearnedRows,
+    Member,
+    RowChanges,
+)
 from onegrad.tables.model.permutation_importance import inputs_by_column
 from onegrad.tables.model.targets import (
     ClassTargets,
@@ -77,7 +85,7 @@ def save(estimator: Any, path: str | Path, rows: str = "sums") -> None:
     """Write a fitted estimator; an existing file is replaced only once the new one is complete."""
     check_choice("rows", rows, ("sums", "frozen"))
     fitted: Fitted = estimator.fitted_
-    fitted = fitted.frozen() if rows == "frozen" else fitted
+    fitted = fitted.frozen() if rows == "frozen" else fitted.without_sums()
     names = getattr(estimator, "feature_names_in_", None)
     arrays = _arrays(fitted)
     header = {
@@ -129,7 +137,7 @@ def _parameters(estimator: Any) -> dict[str, Any]:
 def _header(fitted: Fitted) -> dict[str, Any]:
     """Return everything of a fitted model that is not an array, as JSON values."""
     layer, member, statistics = fitted.layers[0], fitted.members[0], fitted.statistics
-    targets = fitted.targets
+    targets, learned = fitted.targets, fitted.learned_from
     return {
         "encoding": None if fitted.encoding is None else fitted.encoding.to_list(),
         "layer": {
@@ -162,6 +170,7 @@ def _header(fitted: Fitted) -> dict[str, Any]:
         "labels": targets.outputs if isinstance(targets, MultilabelTargets) else None,
         "label_type": str(targets.values.dtype) if isinstance(targets, ClassTargets) else None,
         "tally_seed": None if fitted.tally is None else fitted.tally.seed,
+        "learned_from": learned and {"seed": learned.seed, "chosen": learned.chosen},
     }
 
 
@@ -170,8 +179,8 @@ def _arrays(fitted: Fitted) -> Arrays:
     arrays: Arrays = dict(zip(SCALING_ARRAYS, scaling.arrays, strict=True))
     for number, member in enumerate(fitted.members):
         sums: tuple[Any, dict[str, str]] = (member.ridge_readout, READOUT_ARRAYS)
-        if not fitted.is_frozen:
-            sums = member.moments, MOMENT_ARRAYS
+        if isinstance(member.sums, Moments):
+            sums = member.sums, MOMENT_ARRAYS
         for source, names in ((member.layer, LAYER_ARRAYS), sums):
             arrays |= {numbered(name, number): getattr(source, name) for name in names}
         if member.head is not None:
@@ -197,8 +206,14 @@ def _arrays(fitted: Fitted) -> Arrays:
     if fitted.tally is not None:
         arrays |= {"row_keys": fitted.tally.keys, "row_weights": fitted.tally.weights}
         arrays["row_copies"] = fitted.tally.copies
+        if fitted.tally.z is not None and fitted.tally.t is not None:
+            arrays |= {"row_z": fitted.tally.z, "row_t": fitted.tally.t}
+    if fitted.learned_from is not None:
+        arrays["learned_keys"] = fitted.learned_from.keys
     if isinstance(targets, NumericTargets):
         arrays |= {f"y_{name}": getattr(targets, name) for name in TARGET_ARRAYS}
+        if len(targets.far_keys):
+            arrays |= {"far_keys": targets.far_keys, "far_y": targets.far_y}
     if isinstance(targets, ClassTargets):
         labels = targets.values
         arrays["classes"] = labels.astype(
@@ -374,21 +389,27 @@ def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
         predicted=predicted,
     )
     added, removed = header["changes"]
+    tally = _tally(header, reader)
+    few = None
+    if tally is not None and tally.z is not None and tally.t is not None:
+        w = targets.weighted(tally.t, tally.weights)
+        few = FewRows(ScaledRows(tally.z, tally.t, w), int(header["rows"]))
     return Fitted(
-        tuple(_members(header, reader)),
+        tuple(_members(header, reader, few)),
         targets,
         None if header["encoding"] is None else Encoding.from_list(header["encoding"]),
         statistics,
-        _tally(header, arrays),
+        tally,
         RowChanges(int(added), int(removed)),
         tuple(_neighbours(header, reader)),
         tuple(_networks(header, arrays, targets)),
         _trees(reader),
         float(header.get("weight_unit", 1.0)),
+        _learned_from(header, reader),
     )
 
 
-def _members(header: dict[str, Any], reader: ArrayReader) -> Iterator[Member]:
+def _members(header: dict[str, Any], reader: ArrayReader, few: FewRows | None) -> Iterator[Member]:
     of_layer, frozen = header["layer"], header["frozen"]
     activation = resolve_activation(of_layer["activation"])
     values = of_layer.get("activation_values")
@@ -402,9 +423,10 @@ def _members(header: dict[str, Any], reader: ArrayReader) -> Iterator[Member]:
         N = len(reader.arrays[numbered("W", number)])
         sizes = {"N": N, "F": N + reader.sizes["d"] * skip}
         W, b, step = reader.take(LAYER_ARRAYS, "", number, **sizes)
-        numbers = reader.take(READOUT_ARRAYS if frozen else MOMENT_ARRAYS, "", number, **sizes)
+        stored = READOUT_ARRAYS if frozen or few is not None else MOMENT_ARRAYS
+        numbers = reader.take(stored, "", number, **sizes)
         sums: Moments | FrozenSums
-        if frozen:
+        if stored is READOUT_ARRAYS:
             sums = FrozenSums(rows, weight, Readout(ridge, *numbers))
         else:
             sums = Moments(rows, weight, *numbers)
@@ -413,7 +435,8 @@ def _members(header: dict[str, Any], reader: ArrayReader) -> Iterator[Member]:
             head = Readout(ridge, *reader.take(READOUT_ARRAYS, "head_", number, **sizes))
         layer = Layer(scaling, W, b, activation, skip, bound, step)
         share = float(header["shares"][number])
-        yield Member(layer, sums, ridge, bool(header["intercept"]), share, head)
+        member = Member(layer, sums, ridge, bool(header["intercept"]), share, head)
+        yield member if few is None else member.with_few_rows(few, member.ridge_readout)
 
 
 def _neighbours(header: dict[str, Any], reader: ArrayReader) -> Iterator[Neighbours]:
@@ -472,8 +495,12 @@ def _targets(header: dict[str, Any], arrays: Arrays) -> Targets:
         return MultilabelTargets(int(header["labels"]))
     if "classes" not in arrays:
         reader = ArrayReader(arrays, {"K": len(arrays["y_centre"])})
-        centre, scale, low, high, step = reader.take(TARGET_ARRAYS, "y_")
-        return NumericTargets(centre, scale, low, high, step, bool(header["single"]))
+        targets = NumericTargets(*reader.take(TARGET_ARRAYS, "y_"), bool(header["single"]))
+        if "far_keys" not in arrays:
+            return targets
+        keys = _keys(reader, "far_keys")
+        (y,) = reader.take({"far_y": "rK"}, r=len(keys))
+        return replace(targets, far_keys=keys, far_y=y)
     values, weights = arrays["classes"], arrays.get("class_weights")
     if values.ndim != 1 or len(values) < 1 or values.dtype.kind not in "fiubU":
         raise InvalidInput("classes", f"{values.dtype}{values.shape}", "a vector of labels")
@@ -486,13 +513,29 @@ def _targets(header: dict[str, Any], arrays: Arrays) -> Targets:
     return ClassTargets(values, weights)
 
 
-def _tally(header: dict[str, Any], arrays: Arrays) -> Tally | None:
+def _tally(header: dict[str, Any], reader: ArrayReader) -> Tally | None:
     if header["tally_seed"] is None:
         return None
-    keys, weights, copies = (arrays[f"row_{name}"] for name in ("keys", "weights", "copies"))
-    if keys.dtype != np.uint64 or keys.ndim != 1 or not weights.shape == copies.shape == keys.shape:
-        raise InvalidInput("row keys", problem="they are damaged")
-    return Tally(keys, weights, copies, int(header["tally_seed"]))
+    keys = _keys(reader, "row_keys")
+    weights, copies = reader.take({"weights": "r", "copies": "r"}, "row_", r=len(keys))
+    z = t = None
+    if "row_z" in reader.arrays:
+        z, t = reader.take({"z": "rd", "t": "rK"}, "row_", r=len(keys))
+    return Tally(keys, weights, copies, int(header["tally_seed"]), z, t)
+
+
+def _learned_from(header: dict[str, Any], reader: ArrayReader) -> LearnedRows | None:
+    facts = header.get("learned_from")
+    if facts is None:
+        return None
+    return LearnedRows(_keys(reader, "learned_keys"), int(facts["seed"]), bool(facts["chosen"]))
+
+
+def _keys(reader: ArrayReader, name: str) -> Any:
+    keys = reader.arrays[name]
+    if keys.dtype != np.uint64 or keys.ndim != 1 or (keys[1:] <= keys[:-1]).any():
+        raise InvalidInput("array", name, problem="its keys are damaged")
+    return keys
 
 
 def _check_values(fitted: Fitted) -> None:

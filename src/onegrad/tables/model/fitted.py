@@ -23,7 +23,7 @@ from onegrad.tables.model.targets import Link, Targets
 from onegrad.tables.parts.fixed_parts import BoostedTrees, CodedNetwork
 from onegrad.tables.parts.neighbours import Neighbours
 from onegrad.tables.rows.encoding import Encoding
-from onegrad.tables.rows.sample import Tally
+from onegrad.tables.rows.sample import RowKeys, Tally
 
 MIN_LEFT = 1e-9  # of a row's own influence: what is less is rounding
 
@@ -51,6 +51,15 @@ class FeatureSpectrum:
     def spikes(self) -> Floats:
         edge = (1 + 1e-9) * self.untrained.max(initial=0.0)
         return self.learned[self.learned > edge]
+
+
+@dataclass(frozen=True)
+class LearnedRows:
+    """The rows from which everything but the sums over rows was learned: their keys, in order."""
+
+    keys: RowKeys
+    seed: int  # of the keys
+    chosen: bool = False  # by `learn_from`: then other rows come and go without a trace
 
 
 @dataclass(frozen=True)
@@ -88,14 +97,18 @@ class Member:
     intercept: bool  # whether there is a free constant
     share: float = 1.0  # what ridge regression counts in the prediction
     head: Readout | None = None  # trained with the layer, fixed like it; adds to the prediction
-    few: FewRows | None = None  # the rows of the sums where they are few: pickles hold them instead
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a pickle holds: nothing that can be computed again but the readout."""
         # a default fit of 442 rows took 237 MB with its sums and factors
         state = {each.name: getattr(self, each.name) for each in fields(self)}
-        state["sums"] = self.sums if self.few is None else self.few
         return state | {"ridge_readout": self.ridge_readout}
+
+    def with_few_rows(self, few: FewRows, readout: Readout) -> Member:
+        """Return the member with the rows in the place of their sums, and their readout."""
+        member = replace(self, sums=few)
+        member.__dict__["ridge_readout"] = readout
+        return member
 
     @cached_property
     def moments(self) -> Moments:
@@ -269,12 +282,14 @@ class Fitted:
     networks: tuple[CodedNetwork, ...] = ()  # times 1/M; fixed
     trees: BoostedTrees | None = None  # times 1/M; fixed
     weight_unit: float = 1.0  # in which the weights of rows are
+    learned_from: LearnedRows | None = None  # None in a model of version 0.3
 
     def __repr__(self) -> str:
         return f"Fitted({len(self.members)} networks, {self.rows} rows)"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        small = self.without_sums()
+        return {each.name: getattr(small, each.name) for each in fields(small)}
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -328,18 +343,38 @@ class Fitted:
         importances = self.statistics.importances
         return importances if self.encoding is None else self.encoding.sum_by_column(importances)
 
+    def with_tally(self, tally: Tally | None) -> Fitted:
+        """Return the model with a tally, which keeps the rows where they are fewer numbers."""
+        if tally is not None and tally.z is not None and tally.t is not None:
+            numbers = tally.z.size + tally.t.size
+            if numbers >= sum(layer.width**2 for layer in self.layers):
+                tally = replace(tally, z=None, t=None)
+        return replace(self, tally=tally)
+
+    def without_sums(self) -> Fitted:
+        """Return the model with its rows in the place of the sums over them, where it has them."""
+        tally = self.tally
+        if self.is_frozen or tally is None or tally.z is None or tally.t is None:
+            return self
+        w = self.targets.weighted(tally.t, tally.weights)
+        few = FewRows(ScaledRows(tally.z, tally.t, w), self.rows)
+        members = (member.with_few_rows(few, member.ridge_readout) for member in self.members)
+        return replace(self, members=tuple(members))
+
     def frozen(self) -> Fitted:
         """Return the model without its sums and its tally: it predicts, and is small."""
         members = (
-            replace(m, sums=FrozenSums(m.sums.rows, m.equations.weight, m.ridge_readout), few=None)
+            replace(m, sums=FrozenSums(m.sums.rows, m.sums.weight, m.ridge_readout))
             for m in self.members
         )
-        return self if self.is_frozen else replace(self, members=tuple(members), tally=None)
+        if self.is_frozen:
+            return self
+        return replace(self, members=tuple(members), tally=None, learned_from=None)
 
     def with_moments(self, moments: CommitteeMoments) -> Fitted:
         """Return the same first layers with the readouts of other rows."""
         pairs = zip(self.members, moments.members, strict=True)
-        return replace(self, members=tuple(replace(m, sums=sums, few=None) for m, sums in pairs))
+        return replace(self, members=tuple(replace(m, sums=sums) for m, sums in pairs))
 
     def features(self, x: Floats) -> Floats:
         """Return the (n, width) features of all members."""

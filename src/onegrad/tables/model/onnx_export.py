@@ -70,7 +70,8 @@ def save_onnx(fitted: Fitted, path: str | Path) -> None:
     columns = fitted.layers[0].scaling.columns
     if isinstance(targets, NumericTargets):
         y = graph("Add", graph("Mul", t, targets.scale), targets.centre)
-        y = graph("Min", graph("Max", y, targets.low), targets.high, name="predicted")
+        low, high = targets.bounds
+        y = graph("Min", graph("Max", y, low), high, name="predicted")
         model = graph.model(columns, {y: (np.float64, ["rows", targets.outputs])})
     elif isinstance(targets, ClassTargets):
         link = fitted.statistics.link

@@ -63,7 +63,7 @@ class MomentsPass:
             keep = np.flatnonzero(row_keys(X, y, self.seed) >= np.uint64(self.skip_below))
             X, y, w = take_rows(X, keep), y[keep], None if w is None else w[keep]
         x, t = encode(X, self.encoding, training=True), self.targets.encode(y)
-        w = self.targets.weighted(y, w)
+        w = self.targets.weighted(t, w)
         if self.device == "cpu":
             return CommitteeMoments(tuple(layer.moments(x, t, w) for layer in self.layers))
         ops = get_ops(self.device)
@@ -80,13 +80,15 @@ class MomentsPass:
 class RowSums:
     """Moments of rows, which rows they are where that is kept, and targets that widen the bounds.
 
-    Predictions stay between the bounds of the targets. `nearby` are rows that become neighbours,
-    one set for each local part of the model.
+    Predictions stay between the bounds of the targets. `learned` of the rows are among those that
+    the model was learned from. `nearby` are rows that become neighbours, one set for each local
+    part of the model.
     """
 
     moments: CommitteeMoments
     tally: Tally | None
     targets: Targets
+    learned: int = 0
     nearby: tuple[NearbyRows, ...] = ()
 
     def __add__(self, other: RowSums) -> RowSums:
@@ -94,6 +96,7 @@ class RowSums:
             self.moments + other.moments,
             add_tallies(self.tally, other.tally),
             widened(self.targets, other.targets),
+            self.learned + other.learned,
             tuple(map(operator.add, self.nearby, other.nearby)),
         )
 
@@ -104,15 +107,28 @@ def sum_rows(partition: Partition, fitted: Fitted, device: str) -> RowSums | Non
 
     def of_block(block: RowBlock) -> RowSums:
         targets, y, w, tally = fitted.targets, block_targets(block), block_weights(block), None
-        sums = moments.block(block)
-        if isinstance(targets, NumericTargets):
-            targets = targets.widened(y.reshape(len(y), -1))
+        sums, keys = moments.block(block), None
         if fitted.tally is not None:
-            keys = block_keys(block, fitted, fitted.tally.seed)
-            tally = Tally.of(keys[w > 0], w[w > 0], fitted.tally.seed)
-        return RowSums(sums, tally, targets, _nearby_rows(block, fitted))
+            seed = fitted.tally.seed
+            keys, z, t = block_keys(block, fitted, seed), None, None
+            if fitted.tally.z is not None:
+                x = encode(block.X, fitted.encoding, training=True)
+                z, t = fitted.layers[0].scaling(x)[w > 0], targets.encode(y)[w > 0]
+            tally = Tally.of(keys[w > 0], w[w > 0], seed, None, z, t)
+        if isinstance(targets, NumericTargets):
+            targets = targets.widened(y.reshape(len(y), -1), keys)
+        learned = _count_learned(block, fitted)
+        return RowSums(sums, tally, targets, learned, _nearby_rows(block, fitted))
 
     return sum_over_blocks(of_block, partition)
+
+
+def _count_learned(block: RowBlock, fitted: Fitted) -> int:
+    """Return how many rows of a block are among those that the model was learned from."""
+    if fitted.learned_from is None:
+        return len(block)
+    keys = block_keys(block, fitted, fitted.learned_from.seed)
+    return int(np.isin(keys, fitted.learned_from.keys).sum())
 
 
 def _nearby_rows(block: RowBlock, fitted: Fitted) -> tuple[NearbyRows, ...]:
@@ -120,9 +136,8 @@ def _nearby_rows(block: RowBlock, fitted: Fitted) -> tuple[NearbyRows, ...]:
         return ()
     keys = block_keys(block, fitted, fitted.neighbours[0].seed)
     z = fitted.layers[0].scaling(encode(block.X, fitted.encoding, training=True))
-    y, w = block_targets(block), block_weights(block)
-    weights = fitted.targets.weighted(y, w)
-    t, w = fitted.targets.encode(y), w if weights is None else weights
+    t = fitted.targets.encode(block_targets(block))
+    w = fitted.targets.weighted(t, block_weights(block))
     return tuple(near.rows_of(keys, z, t, w) for near in fitted.neighbours)
 
 
@@ -135,7 +150,8 @@ def block_keys(block: RowBlock, fitted: Fitted, seed: int) -> RowKeys:
 def widened(targets: Targets, other: Targets) -> Targets:
     """Return the targets with bounds that include those of the others."""
     if isinstance(targets, NumericTargets) and isinstance(other, NumericTargets):
-        return targets.widened(np.stack([other.low, other.high]))
+        wide = targets.widened(np.stack([other.low, other.high]), None)
+        return wide.widened(other.far_y.reshape(-1, other.outputs), other.far_keys)
     return targets
 
 
@@ -207,13 +223,15 @@ def with_rows(fitted: Fitted, rows: RowSums) -> Fitted:
             "rows leaves rounding. Targets far outside those of the fit do that at once"
         )
         warn(AssumptionWarning("sums", "y", text))
+    learned_from = fitted.learned_from
+    if learned_from is None or not learned_from.chosen:
+        changes = replace(changes, added=changes.added + rows.moments.rows)
     return replace(
         fitted.with_moments(moments),
         targets=widened(fitted.targets, rows.targets),
-        tally=add_tallies(fitted.tally, rows.tally),
         neighbours=_with_nearby(fitted, rows, operator.add),
-        changes=replace(changes, added=changes.added + rows.moments.rows),
-    )
+        changes=changes,
+    ).with_tally(add_tallies(fitted.tally, rows.tally))
 
 
 def without_rows(fitted: Fitted, rows: RowSums) -> Fitted:
@@ -221,17 +239,38 @@ def without_rows(fitted: Fitted, rows: RowSums) -> Fitted:
 
     A row of which some weight remains still counts as a row.
     """
-    tally, removed = None, rows.moments
+    tally, removed, targets = None, rows.moments, fitted.targets
     if fitted.tally is not None and rows.tally is not None:
         tally = fitted.tally - rows.tally
         removed = removed.of_rows(fitted.tally.rows - tally.rows)
-    changes = fitted.changes
+        if isinstance(targets, NumericTargets):
+            targets = targets.narrowed(tally.keys)
+    changes, learned_from = fitted.changes, fitted.learned_from
+    count = removed.rows
+    if learned_from is not None and learned_from.chosen:
+        count = rows.learned
     return replace(
         fitted.with_moments(fitted.moments - removed),
+        targets=targets,
         tally=tally,
         neighbours=_with_nearby(fitted, rows, operator.sub),
-        changes=replace(changes, removed=changes.removed + removed.rows),
+        changes=replace(changes, removed=changes.removed + count),
     )
+
+
+def warn_of_what_stays(fitted: Fitted, rows: RowSums) -> None:
+    """Say what keeps what it learned of rows that are to be removed."""
+    if not rows.learned:
+        return
+    parts = ["scaling", "first layer"]
+    parts += ["head"] * any(member.head is not None for member in fitted.members)
+    parts += ["networks on codes"] * bool(fitted.networks) + ["trees"] * (fitted.trees is not None)
+    text = (
+        f"the model was learned from {rows.learned:,} of the rows that are removed: "
+        f"{', '.join(parts)} and what was chosen on held-out rows stay as they are; rows beside "
+        "fit(learn_from=...) leave no trace"
+    )
+    warn(AssumptionWarning("removal", "X", text))
 
 
 def _with_nearby(
@@ -245,7 +284,8 @@ def _with_nearby(
 def all_rows(fitted: Fitted) -> RowSums:
     """Return the sums over the rows that are in a model."""
     nearby = tuple(near.rows for near in fitted.neighbours)
-    return RowSums(fitted.moments, fitted.tally, fitted.targets, nearby)
+    learned = 0 if fitted.learned_from is None else len(fitted.learned_from.keys)
+    return RowSums(fitted.moments, fitted.tally, fitted.targets, learned, nearby)
 
 
 def same_first_layers(a: Fitted, b: Fitted) -> bool:
@@ -266,15 +306,15 @@ def calibrate(fitted: Fitted, blocks: Iterator[RowBlock]) -> Fitted:
     targets, tally = fitted.targets, fitted.tally
     parts: list[tuple[Any, ...]] = []
     for block in checked(blocks):
-        x, y = encode(block.X, fitted.encoding), block_targets(block)
+        x, t = encode(block.X, fitted.encoding), targets.encode(block_targets(block))
         if tally is not None:
             in_model = np.isin(block_keys(block, fitted, tally.seed), tally.keys)
             if in_model.any():
                 problem = f"{in_model.sum()} of its rows are in the model; give rows that are not"
                 raise InvalidInput("X", problem=problem)
-        weights = targets.weighted(y, block_weights(block))
+        weights = targets.weighted(t, block_weights(block))
         predicted = targets.clipped(fitted.predict(x))
-        parts.append((fitted.layers[0].scaling(x), targets.encode(y), weights, predicted))
+        parts.append((fitted.layers[0].scaling(x), t, weights, predicted))
     if not parts:
         raise InvalidInput("X", problem="the table is empty")
     z, t, w, predicted = map(np.concatenate, zip(*parts, strict=True))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput
 from onegrad.ridge import TARGET_BITS, grid_step, round_to_grid
 from onegrad.tables.first_layer.scaling import weighted_mean_and_deviation
-from onegrad.tables.rows.sample import effective_rows
+from onegrad.tables.rows.sample import RowKeys, effective_rows
 from onegrad.tables.rows.table import Values
 
 MAX_TARGET = 1e300  # largest size of a target
@@ -29,7 +29,11 @@ PRIOR_SLOPE = (1.5, 1.0)
 
 @dataclass(frozen=True)
 class NumericTargets:
-    """t = (y - centre) / scale on a grid; predictions stay between low and high."""
+    """t = (y - centre) / scale on a grid; predictions stay between the bounds.
+
+    These are low and high, those of the rows that the scale was learned from, and targets beyond
+    them of other rows, as long as these are in the model.
+    """
 
     resolution: ClassVar[float] = 0.0  # smallest difference of mean losses that tells ridges apart
     centre: Floats
@@ -38,6 +42,8 @@ class NumericTargets:
     high: Floats
     step: Floats
     single: bool  # whether targets came as a vector
+    far_keys: RowKeys = field(default_factory=lambda: np.zeros(0, np.uint64))  # of rows beyond
+    far_y: Floats = field(default_factory=lambda: np.zeros((0, 1)))
 
     @classmethod
     def learn(cls, y: Values, w: Floats, scaled: bool) -> NumericTargets:
@@ -63,7 +69,7 @@ class NumericTargets:
     def outputs(self) -> int:
         return len(self.centre)
 
-    def weighted(self, _y: Values, w: Floats | None) -> Floats | None:
+    def weighted(self, _t: Floats, w: Floats | None) -> Floats | None:
         """Return the weights of rows with these targets: as they are."""
         return w
 
@@ -77,19 +83,41 @@ class NumericTargets:
             raise InvalidInput("y", columns, f"{self.outputs} outputs, as when fitted")
         return round_to_grid((matrix.astype(np.float64) - self.centre) / self.scale, self.step)
 
-    def widened(self, y: Floats) -> NumericTargets:
-        """Return the targets with bounds that leave room for the rows of y (n, K), too."""
-        low, high = np.minimum(self.low, y.min(0)), np.maximum(self.high, y.max(0))
-        return replace(self, low=low, high=high)
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """(K,) smallest and largest predictions."""
+        if not len(self.far_y):
+            return self.low, self.high
+        return np.minimum(self.low, self.far_y.min(0)), np.maximum(self.high, self.far_y.max(0))
+
+    def widened(self, y: Floats, keys: RowKeys | None) -> NumericTargets:
+        """Return the targets with bounds that leave room for the rows of y (n, K), too.
+
+        Until rows with their keys are gone; without keys, for ever.
+        """
+        if keys is None:
+            low, high = np.minimum(self.low, y.min(0)), np.maximum(self.high, y.max(0))
+            return replace(self, low=low, high=high)
+        far = ((y < self.low) | (y > self.high)).any(1)
+        if not far.any():
+            return self
+        keys, first = np.unique(np.append(self.far_keys, keys[far]), return_index=True)
+        far_y = np.concatenate([self.far_y.reshape(-1, self.outputs), y[far]])[first]
+        return replace(self, far_keys=keys, far_y=far_y)
+
+    def narrowed(self, keys: RowKeys) -> NumericTargets:
+        """Return the targets with the bounds that are left by rows with these keys."""
+        left = np.isin(self.far_keys, keys)
+        return replace(self, far_keys=self.far_keys[left], far_y=self.far_y[left])
 
     def clipped(self, t: Floats) -> Floats:
         """Return predictions between the bounds, on the scale of the targets."""
-        low, high = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
+        low, high = ((bound - self.centre) / self.scale for bound in self.bounds)
         return np.clip(t, low, high)
 
     def decode(self, t: Floats) -> Floats:
         """Return predictions in the units of y, (n,) or (n, K) as the targets came."""
-        y = np.clip(t * self.scale + self.centre, self.low, self.high)
+        y = np.clip(t * self.scale + self.centre, *self.bounds)
         return y[:, 0] if self.single else y
 
     def loss(self, t: Floats, target: Floats, _w: Floats) -> Floats:
@@ -177,7 +205,7 @@ class LabelTargets(ABC):
         """Return scores as they are: they have no bounds."""
         return t
 
-    def weighted(self, _y: Values, w: Floats | None) -> Floats | None:
+    def weighted(self, _t: Floats, w: Floats | None) -> Floats | None:
         """Return the weights of rows with these labels."""
         return w
 
@@ -263,11 +291,11 @@ class ClassTargets(LabelTargets):
             raise InvalidInput("label", label, problem=f"it is not among the classes {classes}")
         return index
 
-    def weighted(self, y: Values, w: Floats | None) -> Floats | None:
+    def weighted(self, t: Floats, w: Floats | None) -> Floats | None:
         """Return the weights of rows with these labels: times those of their classes."""
         if self.weights is None:
             return w
-        of_class = self.weights[self.index(y)]
+        of_class = self.weights[self._number(t)]
         return of_class if w is None else of_class * w
 
     def encode(self, y: Values) -> Floats:

@@ -43,21 +43,33 @@ class Tally:
 
     A sum of rows does not say what is in it. The tally does, for as many rows as are worth it, so
     that a row that was never added cannot be removed. Copies are the numbers of rows; of a row that
-    was removed in part, some of it is left.
+    was removed in part, some of it is left. Of rows that are fewer numbers than the sums over
+    them, it also keeps what was summed.
     """
 
     keys: RowKeys
     weights: Floats
     copies: Floats
     seed: int
+    z: Floats | None = None  # scaled inputs
+    t: Floats | None = None  # and targets
 
     @classmethod
-    def of(cls, keys: RowKeys, w: Floats, seed: int, copies: Floats | None = None) -> Tally:
+    def of(
+        cls,
+        keys: RowKeys,
+        w: Floats,
+        seed: int,
+        copies: Floats | None = None,
+        z: Floats | None = None,
+        t: Floats | None = None,
+    ) -> Tally:
         """Return the tally of rows with these keys, in any order and repeated, and weights."""
-        unique, group = np.unique(keys, return_inverse=True)
+        unique, first, group = np.unique(keys, return_index=True, return_inverse=True)
         copies = np.ones(len(keys)) if copies is None else copies
         sums = [np.bincount(group, v, len(unique)).astype(np.float64) for v in (w, copies)]
-        return cls(unique, sums[0], sums[1], seed)
+        z, t = (None if array is None else array[first] for array in (z, t))
+        return cls(unique, sums[0], sums[1], seed, z, t)
 
     @property
     def rows(self) -> int:
@@ -65,11 +77,11 @@ class Tally:
         return round(float(self.copies.sum()))
 
     def __add__(self, other: Tally) -> Tally:
-        keys, w, copies = (
-            np.concatenate([getattr(self, name), getattr(other, name)])
-            for name in ("keys", "weights", "copies")
-        )
-        return Tally.of(keys, w, self.seed, copies)
+        both: dict[str, Any] = {}
+        for name in ("keys", "weights", "copies", "z", "t"):
+            pair = [getattr(self, name), getattr(other, name)]
+            both[name] = None if any(a is None for a in pair) else np.concatenate(pair)
+        return Tally.of(both["keys"], both["weights"], self.seed, *list(both.values())[2:])
 
     def __sub__(self, other: Tally) -> Tally:
         """Return the tally without these rows; raise InvalidInput if it does not have them."""
@@ -80,10 +92,11 @@ class Tally:
             raise InvalidInput("X", problem=f"cannot remove {missing} rows that were never added")
         weights = weights[np.isin(difference.keys, self.keys)]
         copies = np.ceil(weights / self.weights * self.copies - MIN_WEIGHT)  # a part is a row, too
-        return Tally(self.keys, weights, copies, self.seed)[weights > MIN_WEIGHT]
+        return replace(self, weights=weights, copies=copies)[weights > MIN_WEIGHT]
 
     def __getitem__(self, which: Any) -> Tally:
-        return Tally(self.keys[which], self.weights[which], self.copies[which], self.seed)
+        z, t = (None if array is None else array[which] for array in (self.z, self.t))
+        return Tally(self.keys[which], self.weights[which], self.copies[which], self.seed, z, t)
 
     def above(self, key: int) -> Tally:
         """Return the tally without the rows whose key is below this one."""

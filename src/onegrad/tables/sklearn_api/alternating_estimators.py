@@ -104,7 +104,9 @@ class AlternatingRegressor(_Alternating, Regression):
     >>> np.sort(np.argsort(model.feature_importances_)[-2:])  # the inputs that matter
     array([0, 1])
     >>> low, high = model.predict_interval(X[300:], coverage=0.9)
-    >>> model.remove(X[:10], y[:10]).n_rows_  # forget ten rows, exactly
+    >>> model = og.AlternatingRegressor(width=100, random_state=0)
+    >>> model = model.fit(X[:300], y[:300], learn_from=range(200))
+    >>> model.remove(X[200:210], y[200:210]).n_rows_  # forget ten rows: they leave no trace
     290
     """
 

@@ -38,6 +38,7 @@ from onegrad.tables.sklearn_api.input_data import (
     is_source,
     more_rows,
     numeric_blocks,
+    split_rows,
     weight_unit,
 )
 
@@ -143,6 +144,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         *,
         client: Any = None,
         progress: Any = None,
+        learn_from: Any = None,
     ) -> Self:
         """Fit the first layer, then the readout.
 
@@ -157,8 +159,17 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         sample_weight : weights of the rows.
         client : a dask.distributed Client whose workers run the passes over the data.
         progress : called with (partitions done, number of partitions) during a pass.
+        learn_from : the rows from which all that is learned and chosen comes, as a mask or as
+            numbers of rows; the others are in the sums alone. To `remove` one of these leaves the
+            model that never saw it. None: all rows may be learned from.
         """
-        return self._fit(X, y, sample_weight, self._task(), client, progress)
+        if learn_from is None:
+            return self._fit(X, y, sample_weight, self._task(), client, progress)
+        learned, others = split_rows(learn_from, X, y, sample_weight)
+        self._fit(*learned, self._task(), client, progress)
+        rows = replace(self.fitted_.learned_from, chosen=True)
+        self._publish(replace(self.fitted_, learned_from=rows))
+        return self if others is None else self.partial_fit(*others)
 
     def _fit(
         self,
@@ -231,13 +242,16 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         return self._publish(model_rows.with_rows(self.fitted_, rows))
 
     def remove(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Remove rows from the readout exactly; the first layer does not change.
+        """Remove rows from the sums exactly; what was learned from them stays, and is named.
 
-        Rows that are not in the model are refused if it has at most 131,072 distinct rows.
+        Rows that nothing was learned from, such as those beside `learn_from`, leave no trace. Rows
+        that are not in the model are refused if it has at most 131,072 distinct rows.
         """
         check_is_fitted(self)
         rows = self._sum_rows(X, y, sample_weight)
-        return self._publish(model_rows.without_rows(self.fitted_, rows))
+        fitted = model_rows.without_rows(self.fitted_, rows)
+        model_rows.warn_of_what_stays(self.fitted_, rows)
+        return self._publish(fitted)
 
     def merge(self, other: FeatureLearner) -> Self:
         """Add the rows of an estimator that has the same first layer (see `blank`)."""
@@ -385,8 +399,8 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | Path, rows: str = "sums") -> None:
         """Write the fitted estimator to a file of numbers and JSON, without code.
 
-        With ``rows="frozen"`` the sums over its rows are left out: the file is small, and the model
-        can predict but cannot add or remove rows.
+        It holds the scaled rows or the sums over them, whichever are fewer numbers. With
+        ``rows="frozen"`` it holds neither: the model predicts, and cannot add or remove rows.
         """
         check_is_fitted(self)
         files.save(self, path, rows)

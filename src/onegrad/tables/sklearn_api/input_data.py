@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
@@ -22,7 +23,7 @@ from onegrad.arrays import Floats
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.tables.rows.encoding import Encoding, encode, input_names
 from onegrad.tables.rows.sources import Source, source
-from onegrad.tables.rows.table import as_table, is_frame, matrix_table
+from onegrad.tables.rows.table import as_table, is_frame, is_table, matrix_table
 
 # gaps and infinities are handled here, and sparse rows become dense a block at a time
 MATRIX_CHECKS: dict[str, Any] = {
@@ -90,6 +91,41 @@ def first_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
         table = matrix_table(X, input_names(None, X.shape[1]))
     names = column_names(categorical, table.column_names)
     return _table_source(estimator, table, y, sample_weight, names)
+
+
+def split_rows(learn_from: Any, *arrays: Any) -> tuple[list[Any], list[Any] | None]:
+    """Return the rows of (X, y, weights) to learn from and the others, None where there are none.
+
+    They are separated before they are read: how one is read does not depend on the other.
+    """
+    X, *_ = arrays
+    if is_source(X):
+        problem = "X is a source, whose rows have no numbers; give a matrix or a table"
+        raise InvalidInput("learn_from", problem=problem)
+    rows = next(iter(X.values()), ()) if type(X) is dict else X
+    n, chosen = _num_samples(rows), np.asarray(learn_from)
+    allowed = f"a mask of {n} rows or numbers of rows below {n}, at least one"
+    if chosen.dtype.kind in "iu":
+        mask = np.zeros(n, bool)
+        if chosen.size and (chosen.min() < 0 or chosen.max() >= n):
+            raise InvalidInput("learn_from", allowed=allowed)
+        mask[chosen] = True
+    else:
+        mask = chosen
+    if mask.dtype != bool or mask.shape != (n,) or not mask.any():
+        raise InvalidInput("learn_from", allowed=allowed)
+    check_consistent_length(rows, *arrays[1:])
+    parts = [[_take(each, np.flatnonzero(side)) for each in arrays] for side in (mask, ~mask)]
+    return parts[0], None if mask.all() else parts[1]
+
+
+def _take(rows: Any, numbers: Any) -> Any:
+    """Return the rows with these numbers, of anything that may be passed as X, y or weights."""
+    if rows is None:
+        return None
+    if type(rows) is dict:
+        return {name: _take(column, numbers) for name, column in rows.items()}
+    return rows.take(numbers) if is_table(rows) else _safe_indexing(rows, numbers)
 
 
 def more_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
@@ -169,7 +205,7 @@ def numeric_blocks(estimator: Any, X: Any) -> Iterator[Floats]:
     """Yield blocks of numeric inputs of a fitted estimator; warn of values it does not know."""
     check_plain(X=X)
     encoding: Encoding | None = estimator.fitted_.encoding
-    if encoding is None and isinstance(X, dict):
+    if encoding is None and type(X) is dict:
         problem = "it is a dict of columns, and the model was fitted on a matrix; pass a matrix"
         raise InvalidInput("X", problem=problem)
     if encoding is None and not is_source(X):
