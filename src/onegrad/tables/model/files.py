@@ -495,7 +495,8 @@ def _targets(header: dict[str, Any], arrays: Arrays) -> Targets:
         return MultilabelTargets(int(header["labels"]))
     if "classes" not in arrays:
         reader = ArrayReader(arrays, {"K": len(arrays["y_centre"])})
-        targets = NumericTargets(*reader.take(TARGET_ARRAYS, "y_"), bool(header["single"]))
+        centre, scale, low, high, step = reader.take(TARGET_ARRAYS, "y_")
+        targets = NumericTargets(centre, scale, low, high, step, bool(header["single"]))
         if "far_keys" not in arrays:
             return targets
         keys = _keys(reader, "far_keys")

@@ -69,8 +69,8 @@ class NumericTargets:
     def outputs(self) -> int:
         return len(self.centre)
 
-    def weighted(self, _t: Floats, w: Floats | None) -> Floats | None:
-        """Return the weights of rows with these targets: as they are."""
+    def weighted(self, _t: Floats, w: Any) -> Any:
+        """Return the weights of rows, or None, as they are: targets have none."""
         return w
 
     def encode(self, y: Values) -> Floats:
@@ -205,7 +205,7 @@ class LabelTargets(ABC):
         """Return scores as they are: they have no bounds."""
         return t
 
-    def weighted(self, _t: Floats, w: Floats | None) -> Floats | None:
+    def weighted(self, _t: Floats, w: Any) -> Any:
         """Return the weights of rows with these labels."""
         return w
 
@@ -291,7 +291,7 @@ class ClassTargets(LabelTargets):
             raise InvalidInput("label", label, problem=f"it is not among the classes {classes}")
         return index
 
-    def weighted(self, t: Floats, w: Floats | None) -> Floats | None:
+    def weighted(self, t: Floats, w: Any) -> Any:
         """Return the weights of rows with these labels: times those of their classes."""
         if self.weights is None:
             return w

@@ -165,10 +165,9 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         """
         if learn_from is None:
             return self._fit(X, y, sample_weight, self._task(), client, progress)
-        learned, others = split_rows(learn_from, X, y, sample_weight)
-        self._fit(*learned, self._task(), client, progress)
-        rows = replace(self.fitted_.learned_from, chosen=True)
-        self._publish(replace(self.fitted_, learned_from=rows))
+        (X, y, sample_weight), others = split_rows(learn_from, X, y, sample_weight)
+        self._fit(X, y, sample_weight, self._task(), client, progress)
+        self._publish(self.fitted_.learned_from_chosen_rows())
         return self if others is None else self.partial_fit(*others)
 
     def _fit(
