@@ -7,6 +7,7 @@ import pytest
 
 from onegrad import Problem
 from onegrad.theory.uniform.evaluation import Nodes, discretise, errors, solve_equations
+from onegrad.theory.uniform.laws import updates
 from onegrad.theory.uniform.laws.inputs import InputSpectrum
 from onegrad.theory.uniform.laws.table import laws_of
 from onegrad.theory.uniform.pencil import Parameter
@@ -26,6 +27,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"labels": "residual-linear", "activation": "tanh", "readout": "gaussian"},
     {"teacher": "x1*x2 + x1/2", "ridge_rows": "same", "n_step": 1800, "labels": "centred"},
     {"corrupted": 0.3, "noise_law": "rademacher", "activation": "relu"},
+    {"update": "preconditioned", "ridge_rows": "same", "n_step": 600, "weight_decay": 0.2},
 ]
 # fields, then mean and standard error of train and test over 96 networks (`og.simulate`)
 SIMULATED = [
@@ -123,6 +125,22 @@ def test_populations_are_what_they_contain():
     more, fewer = (point(same.replace(n_step=n), FEW) for n in (901, 899))
     assert more == pytest.approx(point(same, FEW), rel=2e-3)
     assert fewer == pytest.approx(point(same, FEW), rel=2e-3)
+
+
+@pytest.mark.parametrize("rows", ["fresh", "same"])
+def test_a_preconditioner_of_a_large_shift_is_none(rows, monkeypatch):
+    monkeypatch.setattr(updates, "PRECONDITIONER_SHIFT", 1e5)
+    problem = BASE.replace(ridge_rows=rows, residual="full", weight_decay=0.3)
+    scaled = point(problem.replace(update="preconditioned"), FEW)
+    assert scaled == pytest.approx(point(problem, FEW), rel=5e-3)  # but for terms of order 1/d
+
+
+def test_weights_that_decay_are_longer_steps_of_weaker_features():
+    """sigma((1 - c)(w + z)x) with z = step/(1 - c): for relu a factor, which ridge can take."""
+    problem = BASE.replace(activation="relu:raw", eta=2.0)
+    decayed = point(problem.replace(weight_decay=0.5), FEW)
+    longer = point(problem.replace(eta=4.0, ridge=4 * BASE.ridge), FEW)
+    assert decayed == pytest.approx(longer, rel=5e-4)
 
 
 def test_a_solution_is_a_start_only():

@@ -144,11 +144,15 @@ def discretise(laws: Laws, nodes: Nodes) -> Equations:
     several = laws.same_rows or step.coherent
     lengths = (1 + TWO_POINT_NODES * deviation).tolist() if several else [1.0]
     steep = steepness(step)
-    points = points_of_step(step, lengths, steep if laws.same_rows else None)
+    resolved = laws.same_rows or step.preconditioner is not None  # the index of rows of the step
+    points = points_of_step(step, lengths, steep if resolved else None)
     moments = step_moments(step, points)
     types = neuron_types(step, moments, nodes.readout)
-    plane = weights_in_the_plane(step, types, moments)
-    types = with_special_weights(step, types, moments, plane)
+    if step.preconditioner is None:
+        plane = weights_in_the_plane(step, types, moments)
+        types = with_special_weights(step, types, moments, plane)
+    else:  # to leading order
+        plane = (types.rho**2 / d)[:, None, None] * np.eye(step.directions)
     along_v, rho2 = plane[:, 0, 0], types.rho**2
     variables = RowVariables(
         step.directions, len(moments.constraints), step.indices, laws.same_rows and step.full
@@ -244,8 +248,10 @@ def _form_without_rows(step: Step, types: Types) -> Floats:
     """Return the part of V_s that does not contain a, (R, F, F, U)."""
     s, U = step.inputs.s, len(types.g)
     V = np.zeros((len(s), 3, 3, U))
-    V[:, 2, 0] = V[:, 0, 2] = 1 / s[:, None]
-    V[:, 2, 1] = V[:, 1, 2] = -(1 / s[:, None] + types.own)
+    pre = step.preconditioner
+    shift, own = (1.0, types.own) if pre is None else (pre.shift, types.own * pre.held(1.0))
+    V[:, 2, 0] = V[:, 0, 2] = shift / s[:, None]
+    V[:, 2, 1] = V[:, 1, 2] = -(step.laws.update.rest * shift / s[:, None] + own)
     return V
 
 
@@ -262,6 +268,9 @@ def forms_of(
 ) -> Forms:
     r"""Return the forms of a population.
 
+    For a preconditioned step W^0 also has :math:`ST - (1-\delta)ST^0` (symmetric, over 2), and
+    :math:`\varphi_0m\ell h_\ell` takes the place of :math:`\varphi_0\ell`.
+
     .. math:: W^0 = -r'\varepsilon(ST^0 + T^0S),\qquad R = \gamma_g\sqrt\nu r' \text{ on } S,\qquad
         b = \tilde\beta = \beta - \varphi_0\ell r\gamma_g\sqrt\nu B_1 \\
         e^0 = (B_1,\ B_0/|w| - \varphi_0\ell r\varepsilon B_1,\ 0)
@@ -273,16 +282,23 @@ def forms_of(
     if rows.rows.step:
         even = bool(types.epsilon.any())
         moved = (1, 2) if even else (2,)
+        if step.preconditioner is not None:
+            moved = (0, 1, 2)
         W, square = (np.zeros((G, len(moved), len(moved), U)) for _ in range(2))
         square[:, -1, -1] = rows.r2[:, None] * noise**2
-        if even:
-            W[:, 0, 1] = W[:, 1, 0] = -rows.r[:, None] * types.epsilon
+        if len(moved) > 1:
+            W[:, -2, -1] = W[:, -1, -2] = -rows.r[:, None] * types.epsilon
+        if step.preconditioner is not None:
+            again = step.laws.ridge_count / step.laws.step_count  # n/n_0
+            W[:, 0, 2] = W[:, 2, 0] = again
+            W[:, 1, 2] -= step.laws.update.rest * again
+            W[:, 2, 1] = W[:, 1, 2]
     e = push = np.zeros((*rows.mass.shape, 0, U))
     total = np.zeros((*rows.mass.shape, U))
     if features is not None:
         e, total = features.B1[:, :, None], features.noise
     if isinstance(features, StepFeatures):
-        own = (step.phi0 * rows.length[:, None] * rows.residual)[..., None]
+        own = (step.own_share(rows.length[:, None]) * rows.residual)[..., None]
         beta = features.beta - own * noise * features.B1
         initial = features.B0 / types.size - own * types.epsilon * features.B1
         e = np.stack([features.B1, initial, np.zeros_like(initial)], 2)

@@ -16,6 +16,10 @@ and a feature is equivalent to
     A &= EF,\quad B_1 = E\sigma'(\mathrm{pre}),\quad E[Fz_0] = \sqrt\ell\,(PB_1 + B_0),\quad
     \beta = E[F\tilde s].
 
+After a preconditioned step the part :math:`h_\ell` of a row's product with the move is left, in
+:math:`P - 1` and Q, and :math:`\varphi_0m\ell h_\ell` takes the place of :math:`\varphi_0\ell`
+(`preconditioner`).
+
 Other rows have r = 0: :math:`B_0 = \beta = 0`, and the mean over a neuron's random weight along v
 is exact: the input has the variance :math:`\ell\rho^2 + V(\kappa^2 - 1)`. Where V is a large part
 of :math:`\rho^2`, its Hermite parts of degree three and more are read by variables of their own
@@ -84,7 +88,6 @@ def features_of_step(step: Step, types: Types, rows: Population) -> StepFeatures
     sigma, nu = step.laws.neurons.activation, step.activation.nu
     parts = [_features_of_type(step, types, rows, u) for u in range(len(types.g))]
     of = {name: np.stack([part[name] for part in parts], -1) for name in parts[0]}
-    root = np.sqrt(rows.length)[:, None, None]
     A, B1, beta = of["A"], of["B1"], of["beyond"]
     beta = beta / np.sqrt(nu) if nu > NEGLIGIBLE_SLOPE_ENERGY else np.zeros_like(beta)
     explained = A**2 + of["along"] ** 2 + of["across"] ** 2 + beta**2
@@ -93,7 +96,7 @@ def features_of_step(step: Step, types: Types, rows: Population) -> StepFeatures
         A=A,
         B1=B1,
         chaos=(),
-        B0=of["along"] / root - types.along * B1,
+        B0=of["initial"],
         beta=beta,
         noise=np.maximum(of["square"] - explained, 0.0),
         A_by_r=of["A_by_r"],
@@ -113,9 +116,11 @@ def _features_of_type(step: Step, types: Types, rows: Population, u: int) -> dic
     B1, bend, A_by_r, A_by_own : as in Features.
     """
     sigma, numbers = step.laws.neurons.activation, step.activation
-    size, P, Q = types.size[u], types.along[u], types.across[u]
-    root = np.sqrt(rows.length)[:, None]  # (G, 1)
-    share = step.phi0 * root**2 * types.gamma[u]  # of the own slope, times r
+    size, root = types.size[u], np.sqrt(rows.length)[:, None]  # (G, 1)
+    held = step.held(root**2)
+    rest = size * step.laws.update.rest
+    P, Q = rest + held * (types.along[u] - rest), held * types.across[u]
+    share = step.own_share(root**2) * types.gamma[u]  # of the own slope, times r
     own, centre = share * rows.residual, types.s[u] * rows.kappa  # (G, K)
 
     def own_slope(z: Floats) -> Floats:
@@ -131,13 +136,15 @@ def _features_of_type(step: Step, types: Types, rows: Population, u: int) -> dic
     B1, across = _average(mean_slope, p0), _average(_average(F, pq * zq), p0)
     slope_along = _average(mean_slope, p0 * z0)
     slope_across = _average(_average(slope, pq * zq), p0)
-    if Q > MIN_ACROSS:  # by parts
+    if np.min(Q) > MIN_ACROSS:  # by parts
         B1, bend = across / (Q * root), slope_across / (Q * root)
     else:
         across, bend = B1 * Q * root, (P * slope_along + Q * slope_across) / ((P**2 + Q**2) * root)
+    along = _average(mean_F, p0 * z0)
     return {
         "A": _average(mean_F, p0),
-        "along": _average(mean_F, p0 * z0),
+        "along": along,
+        "initial": along / root - P * B1,
         "across": across,
         "square": _average(_average(F * F, pq), p0),
         "beyond": _average(mean_F, p0 * (slope0 - numbers.c1 - 2 * numbers.c2 * z0)),

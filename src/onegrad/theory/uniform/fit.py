@@ -140,7 +140,8 @@ class Readings:
     rows: Population
     features: Features
     design: Floats  # (G, K, q, variables)
-    multiplier: Floats | None = None  # (G, K, U) how the residual reads multipliers, over a
+    # (G, K, q, U) how rows read multipliers of own scales by their residual, over a
+    multiplier: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -263,7 +264,7 @@ def quadratic_problem(
             design: Numbers = readings.design
             if readings.multiplier is not None:
                 design = design.astype(a.dtype)
-                design[..., places.row.residual, places.multipliers] = readings.multiplier * a
+                design[..., places.multipliers] = readings.multiplier * a
             weight = forms.mass * at.pi
             sums.add(places, readings.rows, design, at.e_tilde, weight, fields)
         if forms.step:
@@ -462,10 +463,11 @@ def readings_of(
     """Return how rows of ridge read what is read directly."""
     variables, g = places.row, types.g / np.sqrt(step.laws.neurons.N)
     D = np.zeros((*rows.mass.shape, variables.count, len(places.direct)))
-    means = places.set(0)
+    means, residual = places.set(0), residual_reading(variables, step, moments)
     D[..., 0, means] = features.A
-    if isinstance(features, StepFeatures):  # A is linear in r within a group
-        D[..., variables.residual, means] = features.A_by_r / moments.constraints[0, 0]
+    if isinstance(features, StepFeatures):
+        # A is linear in r within a group
+        D[..., means] += features.A_by_r[..., None, :] * residual[:, None]
         D[..., 0, means] -= rows.residual[..., None] * features.A_by_r
         if variables.has_rest and step.output_rest > MIN_REST:
             D[..., variables.rest, means] = features.rest * g
@@ -477,8 +479,8 @@ def readings_of(
     if places.second_order:
         _add_second_order(places, step, types, rows, features, plane, D)
         if isinstance(features, StepFeatures):
-            scale = own_scale(step, types) / moments.constraints[0, 0]
-            multiplier = features.turn * step.phi0 * scale
+            multiplier = features.turn * step.phi0 * own_scale(step, types)
+            multiplier = multiplier[..., None, :] * residual[:, None]
     for i, k in enumerate(places.leaning):
         # (mean weights . x)(T . x), with the mean along the readout row
         weights = np.zeros((places.types, 1 + variables.indices, 1 + variables.indices))
@@ -491,9 +493,18 @@ def readings_of(
     return Readings(rows, features, D, multiplier)
 
 
+def residual_reading(variables: RowVariables, step: Step, moments: StepMoments) -> Floats:
+    """Return the residual of a row of the step in the row variables, (q,)."""
+    reading = np.zeros(variables.count)
+    reading[variables.residual] = 1 / moments.constraints[0, 0]
+    if step.preconditioner is not None:  # the constraint is that of r - h.x
+        reading[1] = step.b
+    return reading
+
+
 def own_scale(step: Step, types: Types) -> Floats:
     """Return root n_0 times the deviation of a random step along a neuron's own weight, over r."""
-    return types.gamma * np.sqrt(step.activation.own_noise * step.inputs.trace(2))
+    return step.kept * types.gamma * np.sqrt(step.activation.own_noise * step.inputs.trace(2))
 
 
 def _add_second_order(
@@ -528,7 +539,7 @@ def _add_second_order(
     for j, i in enumerate(places.owners):
         # own = 6 c_3 gamma g (X^T r/n_0).w_0
         columns = slice(places.sets + j * places.types, places.sets + (j + 1) * places.types)
-        D[..., 0, columns] = own * (6 * step.activation.c3 * step.g0[i] * types.gamma)
+        D[..., 0, columns] = own * (6 * step.kept * step.activation.c3 * step.g0[i] * types.gamma)
 
 
 def _add_products(

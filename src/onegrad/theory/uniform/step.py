@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from onegrad.functions.function import Function, MultiIndex
 from onegrad.functions.hermite import expect
 from onegrad.theory.uniform.laws.inputs import Inputs
 from onegrad.theory.uniform.laws.labels import FREE_OVERLAP, LabelLaw, off_root
+from onegrad.theory.uniform.laws.preconditioner import Preconditioner
 from onegrad.theory.uniform.laws.table import Laws
 
 MIN_LENGTH = 1e-6  # of what is left of a direction: below, the others span it
@@ -81,6 +83,7 @@ class Step:
     b: float  # length of Sigma^(1/2) X^T r/n_0
     primitives: int  # how many of the primitive directions the residual knows: labels, readout row
     noise_size: float  # |n|
+    signal: Floats  # (P - 1,) h on the primitive directions that the residual knows
     overlaps: Floats  # (m,) of v with the labels' indices
     frame: Floats  # (p, P) special directions in the primitive ones
     row: Floats  # (P,) readout row in the primitive directions
@@ -113,6 +116,26 @@ class Step:
     def scale(self) -> float:
         """Part of the initial output that the residual contains."""
         return self.laws.update.scale
+
+    @property
+    def preconditioner(self) -> Preconditioner | None:
+        """What the gradient is multiplied by."""
+        return self.laws.update.preconditioner
+
+    def held(self, length: Any) -> Any:
+        """Part of its product with a weight's move that a row of the step leaves."""
+        return 1.0 if self.preconditioner is None else self.preconditioner.held(length)
+
+    def own_share(self, length: Any) -> Any:
+        """What a row of the step adds to its product with the weights, over its own gradient."""
+        if self.preconditioner is None:
+            return self.phi0 * length
+        return self.phi0 * length * self.preconditioner.trace * self.held(length)
+
+    @property
+    def kept(self) -> float:
+        """Share that a direction keeps of itself in the step."""
+        return 1.0 if self.preconditioner is None else self.preconditioner.kept
 
     @property
     def full(self) -> bool:
@@ -173,10 +196,22 @@ def take_step(laws: Laws) -> Step:
     elif not fit.has_direction:  # to order 1/d: rows of a large residual are longer
         longer = (1 - labels.replaced) * energy_of_long_rows(labels.teacher) + 2 * (scale * c1) ** 2
         square += phi0 * longer / d - float(c @ c) / n0
+    gamma, before = update.eta / float(np.sqrt(neurons.N)), square
+    signal, energy = float(c @ c), fit.free_energy + output
+    preconditioner, kept = update.preconditioner, 1.0
+    if preconditioner is not None:
+        square, kept = preconditioner.noise(signal, energy), preconditioner.kept
+        mean, even = fit.step_mean - scale * update.constant, 4 * numbers.c2**2
+        plain = c1**2 * (signal + before) + even * mean**2
+        plain += phi0 * energy * (even + numbers.nu)
+        moved = preconditioner.moved(mean, energy, even, numbers.nu)
+        gamma *= float(np.sqrt(plain / (c1**2 * (kept**2 * signal + square) + moved)))
     noise_size = float(np.sqrt(max(square, 0.0)))
     primitives = np.array([*prims, noise / size])
     g0 = np.append(c, noise_size)
-    h = np.tile(inputs.s, slots.count) * (g0 @ primitives)
+    h = np.tile(inputs.s, slots.count) * (np.append(kept * c, noise_size) @ primitives)
+    if preconditioner is not None and noise_size:
+        g0[-1] = phi0 * kept * (energy - signal) / noise_size
     b = float(np.linalg.norm(h))
     if noise_size == 0.0 and not c.any():  # nothing leads: any v is valid
         g0, b = np.zeros(len(primitives)), 0.0
@@ -195,13 +230,14 @@ def take_step(laws: Laws) -> Step:
     return Step(
         laws,
         numbers,
-        gamma=update.eta / float(np.sqrt(neurons.N)),
+        gamma=gamma,
         phi0=phi0,
         energy=fit.step_energy + output,
         coherent=float(coherent),
         b=b,
         primitives=m + full,
         noise_size=noise_size,
+        signal=kept * c,
         overlaps=overlaps,
         frame=frame,
         row=primitives @ row,

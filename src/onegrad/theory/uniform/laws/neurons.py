@@ -190,11 +190,20 @@ def neuron_types(step: Step, moments: StepMoments, spacing: float) -> Types:
     backward = float(step.row_overlap.sum(1) @ step.g0) if step.full else 0.0
     own = step.scale * numbers.own_output - 6 * numbers.c3 * backward
     own_scale = -gamma * own * g / np.sqrt(neurons.N)
-    grown = 1 + np.outer(s, own_scale + epsilon * moments.mean)
+    rest = step.laws.update.rest
+    grown = rest + np.outer(s, own_scale + epsilon * moments.mean)
     rho2 = (omega * s) @ (length * grown**2)
     noise = step.phi0 * moments.square * inputs.trace(2)
     slope_noise = noise * gamma**2 * numbers.nu
     rho2 = rho2 + noise * epsilon**2 * size**2 + slope_noise
+    preconditioner = step.preconditioner
+    if preconditioner is not None:
+        grown = rest + preconditioner.kept * (own_scale + epsilon * moments.mean)[None]
+        energy = moments.square
+        moved = preconditioner.moved(moments.mean, energy, epsilon**2, 0.0)
+        rho2 = size**2 * (rest * (2 * grown[0] - rest) + moved)
+        slope_noise = preconditioner.moved(0.0, energy, 0.0, gamma**2 * numbers.nu)
+        rho2 = rho2 + slope_noise
     return Types(
         weight=weight,
         g=g,
@@ -229,13 +238,13 @@ def weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> Floa
     SMS, SSS = s[:, None] * M * s, s[:, None] * S * s
     forms = [np.diag(s), np.diag(s**2), SMS, SMS @ (M * s), SSS]
     parts = np.array([B @ x @ B.T for x in forms])
-    size2, epsilon = types.size**2, types.epsilon
+    size2, epsilon, rest = types.size**2, types.epsilon, step.laws.update.rest
     nu = types.gamma**2 * step.activation.nu * step.phi0
     coefficients = np.array(
         [
-            size2,
-            2 * size2 * types.own,
-            2 * size2 * (1 + types.own) * epsilon,
+            size2 * rest**2,
+            2 * size2 * rest * types.own,
+            2 * size2 * (rest + types.own) * epsilon,
             size2 * epsilon**2,
             size2 * epsilon**2 * step.phi0 + nu,
         ]

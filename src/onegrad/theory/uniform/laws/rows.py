@@ -135,7 +135,7 @@ class Points:
     primitives: Floats  # (P, J) coordinates in the primitive directions
     r: Floats  # residual
     y: Floats  # label, less what is taken off it
-    fitted: Floats  # label that the constraint of a fit is about
+    tied: Floats  # (2, J) row functions c of which sum_j c(j) x_j = 0: of the step, and of a fit
     p: Floats  # probability
     rest: Floats  # f_perp
     axes: Floats  # (A, P) directions that points resolve; the others are independent and normal
@@ -202,7 +202,7 @@ def _mixture(parts: list[tuple[float, Points]]) -> Points:
         primitives=np.hstack([x.primitives for _, x in parts]),
         r=np.concatenate([x.r for _, x in parts]),
         y=np.concatenate([x.y for _, x in parts]),
-        fitted=np.concatenate([x.fitted for _, x in parts]),
+        tied=np.concatenate([x.tied for _, x in parts], axis=1),
         rest=np.concatenate([x.rest for _, x in parts]),
         p=np.concatenate([share * x.p for share, x in parts]),
     )
@@ -264,7 +264,15 @@ def _points(step: Step, length: float, steepness: float | None, replaced: bool) 
         if fit.has_direction:
             free = r - float(p @ (r * fitted)) / float(p @ fitted**2) * fitted
         own_length = length + ((axes[0] ** 2 - 1) / d if index else 0.0)
-        primitives[step.primitives] += phi0 * own_length * free / step.noise_size
+        at = step.primitives
+        if step.preconditioner is not None:
+            free = free - step.signal @ primitives[:at]
+            primitives[at] *= step.held(own_length)
+        primitives[at] += step.own_share(own_length) * free / step.noise_size
+    tied = np.array([r, fitted])
+    if step.preconditioner is not None:
+        tied[0] -= step.signal @ primitives[: step.primitives]
+        tied[0] -= step.noise_size * primitives[step.primitives]
     nodes, weights = others[0]
     cut = own**2 * max(1 - float(weights @ nodes**2), 0.0) if own else 0.0
     mixed = bool(rest) and not split
@@ -273,7 +281,7 @@ def _points(step: Step, length: float, steepness: float | None, replaced: bool) 
         primitives,
         r,
         y,
-        fitted,
+        tied,
         p,
         rest=-np.sqrt(rest) / total * gauss if mixed else -second_gauss,
         axes=A,
@@ -338,8 +346,7 @@ def step_moments(step: Step, laws: tuple[Points, ...]) -> StepMoments:
         rest = unresolved(step, x)
         M += ((X * (x.p * x.r)) @ X.T + float(x.p @ x.r) * rest) / count
         S += ((X * (x.p * x.r**2)) @ X.T + float(x.p @ x.r**2) * rest) / count
-        both = np.array([x.r, x.fitted])
-        gram += (both * x.p) @ both.T / count
+        gram += (x.tied * x.p) @ x.tied.T / count
     fit = step.labels.fit
     vectors = np.eye(2)[: 1 + fit.has_direction]
     constraints: list[Floats] = []
@@ -384,7 +391,7 @@ def rows_of_step(
 
 def _constraints(moments: StepMoments, points: Points) -> Floats:
     """Return the row functions of the constraints at points."""
-    return moments.constraints @ np.array([points.r, points.fitted])
+    return moments.constraints @ points.tied
 
 
 def _second_moments(lift: Floats, variables: Floats) -> Floats:
@@ -432,8 +439,10 @@ def rows_of_both(
                 second[:, q, place_of_rest] += x.shared_noise
             second[:, q, q] += x.label_noise
             moments_of_r = (float(p[at] @ r[at] ** k) / float(p[at].sum()) for k in (1, 2))
-            columns.append((x.length, *moments_of_r, weight, kappa, second))
-    length, mean, square, weight, kappa, second = (np.array(c) for c in zip(*columns, strict=True))
+            columns.append((x.length, *moments_of_r, weight, kappa, lift.T @ r[at], second))
+    length, mean, square, weight, kappa, residual, second = (
+        np.array(c) for c in zip(*columns, strict=True)
+    )
     weight = weight / weight.sum()
     energy, label_square = _label_energy(step.labels), second[..., q, q]
     if energy is not None:  # what a tail has is as good as noise
@@ -445,7 +454,7 @@ def rows_of_both(
         square * (n / n0) ** 2,
         mass=weight * rows.count / n,
         kappa=kappa,
-        residual=second[..., 0, variables.residual] / moments.constraints[0, 0],
+        residual=residual,
         moments=second[..., :q, :q],
         label=second[..., q, :q],
         label_square=label_square,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from onegrad.exceptions import OutOfScope
 from onegrad.problem import Problem
 from onegrad.theory.uniform.laws.inputs import (
     FEW_DRAWS,
@@ -20,6 +21,8 @@ from onegrad.theory.uniform.laws.labels import LabelLaw
 from onegrad.theory.uniform.laws.neurons import Neurons
 from onegrad.theory.uniform.laws.rows import Rows, populations
 from onegrad.theory.uniform.laws.updates import GradientStep, update_cases
+
+PRECONDITIONED = " with update='preconditioned'"
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,13 @@ def laws_of(
 
     spectrum : of a user's inputs, in place of the problem's own.
     """
+    if problem.paired:
+        raise OutOfScope("uniform", "paired", True, "paired=False")
+    if problem.update == "preconditioned":
+        if spectrum is not None or problem.input_law.name != "gaussian":
+            raise OutOfScope("uniform", "inputs", problem.inputs, "gaussian" + PRECONDITIONED)
+        if LabelLaw.of(problem).fit.has_direction:
+            raise OutOfScope("uniform", "labels", problem.labels, "plain, centred" + PRECONDITIONED)
     if spectrum is None and problem.input_law.name != "gaussian":
         spectrum = InputSpectrum.of_law(problem)
     return tuple(

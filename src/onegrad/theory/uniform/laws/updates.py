@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.functions.function import Function
-from onegrad.problem import Problem
+from onegrad.problem import PRECONDITIONER_SHIFT, Problem
 from onegrad.theory.direction import MAX_CENTRED_MEAN
+from onegrad.theory.uniform.laws.preconditioner import Preconditioner
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class GradientStep:
     eta: float
     scale: float  # part of the initial output in the residual
     constant: float  # c_0 sum_i a_i, the constant of that output
+    rest: float  # 1 - weight_decay, the part of the weights that the step leaves
+    preconditioner: Preconditioner | None
 
 
 def update_cases(problem: Problem, activation: Function) -> tuple[GradientStep, ...]:
@@ -34,4 +37,9 @@ def update_cases(problem: Problem, activation: Function) -> tuple[GradientStep, 
     if scale and abs(c0) >= MAX_CENTRED_MEAN:
         equal = problem.readout == "constant"
         constants = (c0 * float(np.sqrt(problem.N)),) if equal else (c0, -c0)
-    return tuple(GradientStep(problem.step, scale, constant) for constant in constants)
+    rest, preconditioner = 1 - problem.weight_decay, None
+    if problem.update == "preconditioned":
+        preconditioner = Preconditioner(PRECONDITIONER_SHIFT, problem.phi_step)
+    return tuple(
+        GradientStep(problem.step, scale, constant, rest, preconditioner) for constant in constants
+    )
