@@ -40,6 +40,27 @@ def test_with_sizes_the_other_defaults_stay(capsys):
         assert found["problem"][name] == alone["problem"][name]
 
 
+def test_sizes_that_are_not_given_keep_their_defaults(capsys):
+    for words, sizes in (
+        ("--n 2000", (2000, 500, 1000)),
+        ("--N 300", (4000, 500, 300)),
+        ("--phi 0.25", (4000, 1000, 1000)),
+        ("--d 100 --psi 0.5", (4000, 100, 200)),
+    ):
+        found = json_of(capsys, "predict", *words.split(), "--theory", "random-features")
+        assert tuple(found["problem"][name] for name in ("n", "d", "N")) == sizes, words
+        assert found["setting"] is None
+
+
+def test_a_dry_run_says_what_a_run_costs_that_does_not_fit(capsys):
+    command = ["simulate", "--n", "1000", "--dry-run", "--memory", "0.001"]
+    assert main(command) == 2
+    out, err = capsys.readouterr()
+    assert [line.split()[0] for line in out.splitlines()] == ["flops", "bytes", "memory", "seconds"]
+    assert err.startswith("onegrad simulate: error: --memory: this run needs about")
+    assert err.count("\n") == 1
+
+
 def test_ratios_are_sizes(capsys):
     same = ["--n", "200", "--d", "100", "--N", "133"]
     given = ["--n", "200", "--phi", "0.5", "--psi", "0.75"]

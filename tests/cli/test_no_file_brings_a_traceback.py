@@ -241,3 +241,21 @@ def test_text_that_a_spreadsheet_would_run_can_be_escaped(tmp_path, capsys):
         assert plain[0] in labels and escaped[1] == plain[1]  # numbers stay what they are
         assert [text.removeprefix("'") for text in escaped] == plain
         assert not any(text[:1] in tuple("=+@-") for text in (escaped[0], *escaped[2:]))
+
+
+def test_semicolons_and_decimal_commas_are_read(tmp_path, capsys):
+    """As spreadsheets of half of Europe write them."""
+    rows = [(f"{x:.3f}", "a,b" if i % 2 else "c", f"{i % 28 + 1:02}.03.2020", f"{x * x:.3f}")
+            for i, x in enumerate(X[:, 0])]  # fmt: skip
+    plain = "\n".join(["size,kind,day,y", *(f'{a},"{b}",{c},{d}' for a, b, c, d in rows)])
+    (tmp_path / "plain.csv").write_text(plain)
+    facts = fitted(capsys, tmp_path / "plain.csv")
+    for name, point, quote in (("commas", ",", ""), ("points", ".", '"')):
+        lines = [";".join(["size", "kind", "day", "y"])]
+        for a, b, c, d in rows:
+            numbers = [quote + number.replace(".", point) + quote for number in (a, d)]
+            lines.append(f"{numbers[0]};{b};{c};{numbers[1]}")
+        (tmp_path / f"{name}.csv").write_text("\r\n".join(lines))
+        same = fitted(capsys, tmp_path / f"{name}.csv", "--force")
+        for key in ("inputs", "choice", "importance"):
+            assert same[key] == facts[key], (name, key)

@@ -121,7 +121,7 @@ def test_an_export_has_the_cells_of_its_spec_and_no_seed_twice(spec, capsys):
         SPEC.replace("d = 30", "d = 20"),
         SPEC.replace("seeds_per_cell = 2", "seeds_per_cell = 4"),
     ):
-        spec.write_text(text)
+        spec.write_text(text, "utf-8-sig")  # as some editors do
         assert main(["sweep", "run", str(spec), "--store", "one"]) == 0
         capsys.readouterr()
         rows, size = table(), 20 if "d = 20" in text else 30

@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from onegrad.exceptions import AssumptionWarning, warn
 from onegrad.parallel.children import child_map, process_map
 from onegrad.parallel.cluster import cluster_client, cluster_map, cluster_sum
 
@@ -19,6 +20,11 @@ def square(x):
 
 def inverse(x):
     return 1 / x
+
+
+def doubtful(x):
+    warn(AssumptionWarning("theory", "x", f"{x % 2} is doubtful"))
+    return x
 
 
 def unexpected(item, message):
@@ -51,6 +57,17 @@ def test_processes():
     places = set(child_map(where, ITEMS, 2, lost=unexpected))
     assert os.getpid() not in {pid for pid, _ in places}
     assert {threads for _, threads in places} == {"1"}
+
+
+@pytest.mark.full
+def test_warnings_of_processes_are_those_of_their_parent(capfd):
+    for work in (process_map(doubtful, ITEMS, 2), child_map(doubtful, ITEMS, 2, lost=unexpected)):
+        with pytest.warns(AssumptionWarning) as caught:
+            assert sorted(work) == list(ITEMS)
+        ours = [w for w in caught if isinstance(w.message, AssumptionWarning)]
+        assert {str(w.message) for w in ours} == {"0 is doubtful", "1 is doubtful"}
+        assert {w.filename for w in ours} == {__file__} and len(ours) == len(ITEMS)
+    assert "doubtful" not in capfd.readouterr().err
 
 
 @pytest.mark.full

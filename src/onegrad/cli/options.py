@@ -1,7 +1,7 @@
 """The options that commands share: every field of Problem, lists and ranges of numbers.
 
 Sizes may be given as ratios, `--phi` d/n and `--psi` d/N. An option that is not given has its value
-in the default setting; sizes are given all or not at all.
+in the default setting.
 """
 
 import argparse
@@ -129,7 +129,12 @@ def read_problem_options(args: argparse.Namespace) -> ProblemOptions:
     if "alpha" in texts and "eta" in texts:
         raise InvalidInput("--alpha", problem="give --alpha or --eta, not both")
     sizes_given = bool({*SIZES, *RATIO_FIELDS} & texts.keys())
-    omitted = {*(SIZES if sizes_given else ()), *(("alpha",) if "eta" in texts else ())}
+    instead = {"eta": "alpha", "phi": "d", "psi": "N"}  # what takes the place of a default
+    for ratio in RATIO_FIELDS.keys() & texts.keys():
+        if instead[ratio] in texts:
+            option, size = RATIO_FIELDS[ratio].option, FIELDS[instead[ratio]].option
+            raise InvalidInput(option, problem=f"give {option} or {size}, not both")
+    omitted = {default for given, default in instead.items() if given in texts}
     texts = {name: value for name, value in QUICK_START.items() if name not in omitted} | texts
     numbers = {
         name: parse_numbers(text, fields[name].option, MAX_POINTS)
@@ -140,10 +145,6 @@ def read_problem_options(args: argparse.Namespace) -> ProblemOptions:
         del texts[name]
     _replace_ratio(numbers, "phi", "n", "d")
     _replace_ratio(numbers, "psi", "d", "N")
-    missing = [FIELDS[name].option for name in SIZES if name not in numbers]
-    if missing:
-        ratios = ", or --phi and --psi with --n" if "--n" not in missing else ""
-        raise InvalidInput(", ".join(missing), allowed=f"given: a whole number >= 1{ratios}")
     axes = {name: values for name, values in numbers.items() if len(values) > 1}
     points = math.prod(len(values) for values in axes.values())
     if points > MAX_POINTS:
@@ -160,10 +161,6 @@ def _replace_ratio(
     if name not in numbers:
         return
     option, of, size = RATIO_FIELDS[name].option, FIELDS[reference].option, FIELDS[implied].option
-    if implied in numbers:
-        raise InvalidInput(option, problem=f"give {option} or {size}, not both")
-    if reference not in numbers:
-        raise InvalidInput(option, problem=f"needs {of}, from which {size} follows")
     if len(numbers[reference]) > 1:
         raise InvalidInput(option, problem=f"needs one value of {of}; list values of {size}")
     ratios = numbers.pop(name)

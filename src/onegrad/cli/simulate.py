@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from onegrad.cli.options import ProblemOptions, add_problem_command, load_rows, read_problem_options
@@ -63,7 +65,17 @@ def run(args: argparse.Namespace) -> None:
     if args.memory is not None:
         options["memory_limit"] = args.memory * 1e9
     if args.dry_run:
-        _print_cost(cost(problem, read_seeds(args.seeds), **options, **axes), args.json)
+        estimate = partial(cost, problem, read_seeds(args.seeds), **axes)
+        refusal = None
+        try:
+            estimated = estimate(**options)
+        except InvalidInput as error:
+            if error.argument != "memory_limit":
+                raise
+            refusal, estimated = error, estimate(**options | {"memory_limit": math.inf})
+        _print_cost(estimated, args.json)
+        if refusal is not None:
+            raise refusal
         return
     inputs = load_rows(args.rows)
     seeds = read_seeds(args.seeds)

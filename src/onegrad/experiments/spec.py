@@ -116,8 +116,7 @@ GRID_KEYS = tuple(f.name for f in fields(Grid) if f.name not in ("seeded", "loca
 def read_spec(path: Path, measures: Measures, *, quick: bool = False) -> Spec:
     """Return the spec in a TOML file; with quick, as its [quick] tables change it."""
     try:
-        with path.open("rb") as file:
-            table = tomllib.load(file)
+        table = tomllib.loads(path.read_text("utf-8-sig"))  # which may begin with a byte-order mark
     except OSError as error:
         question = suggest_file(path, (".toml",)) if isinstance(error, FileNotFoundError) else ""
         problem = f"cannot be read: {error.strerror or error}{question}"

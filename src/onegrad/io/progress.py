@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 BAR_WIDTH = 30  # characters
+MIN_SECONDS, MIN_SHARE = 60.0, 0.1  # from either of which on the time left is told; not tuned
 
 
 class Progress:
@@ -140,7 +141,8 @@ class TerminalProgress(Progress):
             parts.append(f"{self.rows_read:,} rows at {self.rows_read / spent:,.0f}/s")
         else:
             parts.append(f"{ran / spent:.2g}/s")
-        if remaining and ran:
+        # the first parts of a count may be its longest, or its slowest to start
+        if remaining and ran and (spent > MIN_SECONDS or ran >= MIN_SHARE * (ran + remaining)):
             parts.append(f"{_duration(remaining * spent / ran)} left")
         else:
             parts.append(_duration(spent))

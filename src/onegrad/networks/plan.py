@@ -226,7 +226,7 @@ def _less_memory(problem: Problem, model: str, stack_size: int, ops: Ops) -> str
         ways.append("lower batch")
     if ops.precision == "exact":
         ways.append("dtype float32")
-    return ", ".join([*ways, "raise memory_limit"])
+    return ", ".join([*ways, "a higher limit"])
 
 
 # -- the plan --------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from itertools import islice
 from multiprocessing.connection import Connection, wait
 from typing import Any, NoReturn
 
+from onegrad.exceptions import AssumptionWarning, warn
 from onegrad.parallel.threads import Item, Value
 
 TASK_SECONDS, MAX_TASK_ITEMS = 0.25, 64  # short items are sent together until they fill a task
@@ -138,10 +140,11 @@ class Child:
     def receive(self) -> list[Any] | None:
         """Return the results of the task; None if the process died over it."""
         try:
-            seconds, results, error = pickle.loads(self.results.recv_bytes())
+            seconds, results, concerns, error = pickle.loads(self.results.recv_bytes())
         except (EOFError, OSError):
             self.end()
             return None
+        warn(*concerns)
         if error is not None:
             raise error
         self.task_items = items_per_task(seconds, len(self.task))
@@ -182,22 +185,46 @@ def serve(parent: int) -> None:
         while True:
             items, error = pickle.loads(tasks.recv_bytes()), None
             seconds, results = 0.0, list[Any]()
-            try:
-                seconds, results = timed_results(function, items)
-            except Exception as raised:
-                error = raised
-            answers.send_bytes(_pickled(seconds, results, error))
+            with _recorded_warnings() as concerns:
+                try:
+                    seconds, results = timed_results(function, items)
+                except Exception as raised:
+                    error = raised
+            answers.send_bytes(_pickled(seconds, results, concerns, error))
 
 
-def _pickled(seconds: float, results: list[Any], error: Exception | None) -> bytes:
+@contextlib.contextmanager
+def _recorded_warnings() -> Iterator[list[AssumptionWarning]]:
+    """Yield the list of our warnings in this context, for the parent to issue as its own."""
+    concerns: list[AssumptionWarning] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", AssumptionWarning)
+        show = warnings.showwarning
+
+        def record(message: Warning | str, *where: Any) -> None:
+            if isinstance(message, AssumptionWarning):
+                concerns.append(message)
+            else:
+                show(message, *where)
+
+        warnings.showwarning = record  # type: ignore[assignment]
+        yield concerns
+
+
+def _pickled(
+    seconds: float,
+    results: list[Any],
+    concerns: list[AssumptionWarning],
+    error: Exception | None,
+) -> bytes:
     try:
-        data = pickle.dumps((seconds, results, error))
+        data = pickle.dumps((seconds, results, concerns, error))
         if error is not None:
             pickle.loads(data)  # some exceptions can be sent but not received
         return data
     except Exception:
         text = f"{type(error).__name__}: {error}" if error else "the result cannot be pickled"
-        return pickle.dumps((seconds, [], RuntimeError(text)))
+        return pickle.dumps((seconds, [], [], RuntimeError(text)))
 
 
 def end_with_parent(parent: int) -> None:
@@ -247,11 +274,16 @@ def process_map(
     from joblib import Parallel, delayed
 
     call = delayed(partial(_call, os.getpid(), function))
-    yield from Parallel(n_jobs=jobs, return_as="generator")(call(item) for item in items)
+    for value, concerns in Parallel(n_jobs=jobs, return_as="generator")(map(call, items)):
+        warn(*concerns)
+        yield value
 
 
-def _call(parent: int, function: Callable[[Item], Value], item: Item) -> Value:
-    """Return function(item) from a process that ends with its parent, if it is a child of it."""
-    if os.getppid() == parent:
+def _call(
+    parent: int, function: Callable[[Item], Value], item: Item
+) -> tuple[Value, list[AssumptionWarning]]:
+    """Return function(item) and its warnings from a process that ends with its parent."""
+    if os.getppid() == parent:  # joblib may also run it elsewhere
         end_with_parent(parent)
-    return function(item)
+    with _recorded_warnings() as concerns:
+        return function(item), concerns

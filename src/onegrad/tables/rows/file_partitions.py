@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -31,6 +32,7 @@ from onegrad.tables.rows.partitions import (
 from onegrad.tables.rows.table import Values, check_unique_names, not_a_column
 
 FILE_SUFFIXES = (".parquet", ".csv", ".npz", ".npy")
+CSV_HEAD = 1 << 16  # bytes from which the punctuation of a CSV file is told
 READER_ERRORS = (OSError, ValueError, OverflowError, KeyError, MemoryError)  # of NumPy and pyarrow
 # what zipfile raises of damaged archives; StopIteration: an array has fewer rows than X
 DAMAGED_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, StopIteration)
@@ -57,6 +59,22 @@ def reading_errors(path: str, file_format: str, *others: type[Exception]) -> Ite
         elif "conversion error" not in reason:
             reason = f"not {file_format}, or damaged: {reason}"
         raise InvalidInput(path, problem=f"{reason:.240}") from None
+
+
+def _punctuation(path: str) -> tuple[str, str]:
+    """Return separator and decimal point of a CSV file: of its first line, and of its first rows.
+
+    Columns are separated by semicolons if the first line has these and no commas; numbers may then
+    have decimal commas.
+    """
+    with Path(path).open("rb") as file:
+        head = file.read(CSV_HEAD)
+    first = re.sub(rb'"[^"]*"', b"", head.splitlines()[0] if head else b"")
+    if b";" not in first or b"," in first:
+        return ",", "."
+    number = rb'[;\n]"?[+-]?\d+%s\d+"?[;\r\n]'
+    commas, points = (re.search(number % point, head) for point in (b",", rb"\."))
+    return ";", "," if commas and not points else "."
 
 
 # -- finding files --------------------------------------------------------------------------------
@@ -216,8 +234,13 @@ class CsvPartition(FilePartition):
     def _fragment(self) -> Any:
         from pyarrow import csv, dataset, fs  # which load pandas where it is installed
 
-        empty_is_null = csv.ConvertOptions(strings_can_be_null=True)
-        csv_format = dataset.CsvFileFormat(convert_options=empty_is_null)
+        separator, decimal_point = _punctuation(self.path)
+        csv_format = dataset.CsvFileFormat(
+            csv.ParseOptions(delimiter=separator),
+            convert_options=csv.ConvertOptions(
+                strings_can_be_null=True, decimal_point=decimal_point
+            ),
+        )
         return csv_format.make_fragment(arrow_path(self.path), fs.LocalFileSystem())
 
     def _typed(self, field: Any) -> Any:
