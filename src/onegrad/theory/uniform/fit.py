@@ -139,9 +139,13 @@ class Readings:
 
     rows: Population
     features: Features
-    design: Floats  # (G, K, q, variables)
-    # (G, K, q, U) how rows read multipliers of own scales by their residual, over a
-    multiplier: Floats | None = None
+    design: Floats  # (G K, q, variables); multipliers of own scales are in units of 1/a
+
+    @cached_property
+    def seen(self) -> Floats:
+        """Second moments of the row variables times the design."""
+        q = self.design.shape[1]
+        return self.rows.moments.reshape(-1, q, q) @ self.design
 
 
 @dataclass(frozen=True)
@@ -172,10 +176,10 @@ class LabelProblem:
     @cached_property
     def of_test(self) -> _Sums:
         """Readings of fresh rows of mass one."""
-        rows, forms = self.test.rows, self.pencil.test
+        forms = self.pencil.test
         sums = _Sums.zeros(self.places.count, np.dtype(float))
         e = forms.e.reshape(*forms.e.shape[:2], -1)
-        sums.add(self.places, rows, self.test.design, e, forms.mass, self.places.row.directions)
+        sums.add(self.places, self.test, e, forms.mass, self.places.row.directions)
         return sums
 
 
@@ -198,23 +202,22 @@ class _Sums:
     def add(
         self,
         places: Places,
-        rows: Population,
-        design: Numbers,
+        readings: Readings,
         e: Numbers,
         weight: Numbers,
         fields: int,  # directions and constraints that the rows have
     ) -> None:
         """Add rows."""
         R, width = weight.size, e.shape[-1]
-        q = design.shape[-2]
-        D, e, w = design.reshape(R, q, -1), e.reshape(R, width), weight.reshape(R, 1)
+        D, seen, rows = readings.design, readings.seen, readings.rows
+        q, size = D.shape[1:]
+        e, w, at = e.reshape(R, width), weight.reshape(R, 1), places.direct
         moments, label = rows.moments.reshape(R, q, q), rows.label.reshape(R, q)
-        at, size = places.direct, D.shape[-1]
         weighted = w * e
-        seen = moments @ D
-        self.H[np.ix_(at, at)] += (w[:, :, None] * D).reshape(-1, size).T @ seen.reshape(-1, size)
-        back = weighted.T @ seen[:, 1 : 1 + fields].reshape(R, -1)
-        back = back.reshape(width, fields, size)
+        square = _real_times(D.reshape(-1, size).T, (w[:, :, None] * seen).reshape(-1, size))
+        self.H[np.ix_(at, at)] += square
+        back = _real_times(seen[:, 1 : 1 + fields].reshape(R, -1).T, weighted)
+        back = back.T.reshape(width, fields, size)
         for i in range(fields):
             start = places.direction(i).start
             f = slice(start, start + width)
@@ -235,6 +238,14 @@ class _Sums:
         self.side_of_one[at] += (w.T @ seen[:, 0])[0]
         self.constant += (weight * rows.label_square).sum()
         self.one += weight.sum()
+
+
+def _real_times(left: Floats, right: Numbers) -> Numbers:
+    """Return a product of matrices of which the first is real."""
+    if right.dtype.kind != "c":
+        return left @ right
+    parts = np.ascontiguousarray(right).view(float)
+    return np.asarray((left @ parts).view(complex))
 
 
 @dataclass(frozen=True)
@@ -261,12 +272,7 @@ def quadratic_problem(
     ):
         fields = places.row.fields if forms.step else places.row.directions
         if readings is not None:
-            design: Numbers = readings.design
-            if readings.multiplier is not None:
-                design = design.astype(a.dtype)
-                design[..., places.multipliers] = readings.multiplier * a
-            weight = forms.mass * at.pi
-            sums.add(places, readings.rows, design, at.e_tilde, weight, fields)
+            sums.add(places, readings, at.e_tilde, forms.mass * at.pi, fields)
         if forms.step:
             _add_moved(places, sums.H, rows, forms, at)
     if parameter is not None and parameter.test:
@@ -303,12 +309,12 @@ def _add_sets(labels: LabelProblem, H: Numbers, a: Numbers) -> None:
     diagonal = np.tile(1 / (labels.step.inputs.d * a), count // places.types)
     if places.second_order:
         diagonal[places.scales] = 0.0
-        diagonal[places.multipliers] = -labels.multiplier_form * a
+        diagonal[places.multipliers] = -labels.multiplier_form / a
         scales, multipliers = (
             np.arange(places.count)[x] for x in (places.scales, places.multipliers)
         )
-        H[scales, multipliers] += 1.0
-        H[multipliers, scales] += 1.0
+        H[scales, multipliers] += 1 / a
+        H[multipliers, scales] += 1 / a
     H[range(count), range(count)] += diagonal
 
 
@@ -475,22 +481,23 @@ def readings_of(
         D[..., 0, places.sets - 1] = 1.0
     for k, part in enumerate(features.chaos):
         D[..., 0, places.hermite_part(k)] = part
-    multiplier = None
     if places.second_order:
         _add_second_order(places, step, types, rows, features, plane, D)
         if isinstance(features, StepFeatures):
             multiplier = features.turn * step.phi0 * own_scale(step, types)
-            multiplier = multiplier[..., None, :] * residual[:, None]
+            D[..., places.multipliers] = multiplier[..., None, :] * residual[:, None]
+    mean = step.row_overlap.sum(1)[: 1 + variables.indices] * g[:, None]  # of initial weights
     for i, k in enumerate(places.leaning):
-        # (mean weights . x)(T . x), with the mean along the readout row
-        weights = np.zeros((places.types, 1 + variables.indices, 1 + variables.indices))
-        along = step.row_overlap.sum(1)[: 1 + variables.indices]
-        weights[:, :, k] += along * g[:, None]
-        weights[:, k, :] += along * g[:, None]
+        # sum_i a_i (mean.x)((w_i - mean).x) E sigma''
+        weights = np.zeros((places.types, *[1 + variables.indices] * 2))
+        weights[:, :, k] += mean
+        weights[:, k, :] += mean
+        of_mean = -weights * mean[:, k, None, None]
+        _add_products(variables, rows.kappa, features.bend / 2, of_mean, D, means)
         start = places.sets + (len(places.owners) + i) * places.types
         columns = slice(start, start + places.types)
         _add_products(variables, rows.kappa, features.bend / 2, weights, D, columns)
-    return Readings(rows, features, D, multiplier)
+    return Readings(rows, features, D.reshape(-1, *D.shape[2:]))
 
 
 def residual_reading(variables: RowVariables, step: Step, moments: StepMoments) -> Floats:
