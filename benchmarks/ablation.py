@@ -25,11 +25,7 @@ from real_data import load_split, set_names, test_measures
 
 import onegrad as og
 from onegrad.tables.first_layer import alternating
-from onegrad.tables.first_layer.alternating_settings import AlternatingSettings
-from onegrad.tables.parts import corrections
-from onegrad.tables.parts.boosting import Boosting
-from onegrad.tables.parts.coded_training import CodedTraining
-from onegrad.tables.parts.corrections import CorrectionPlan
+from onegrad.tables.parts import head, table
 
 FULL = "nothing"
 VALUES = ("error", "log_loss", "covered")
@@ -42,6 +38,11 @@ Cell = dict[str, Any]
 def never(result: Any) -> Callable[[Any], Any]:
     """What replaces a function by one that returns the same, whatever it is asked."""
     return lambda _: lambda *args: result
+
+
+def without_parts(*names: str) -> Callable[[Any], Any]:
+    """What replaces the table of parts by one without some of them."""
+    return lambda parts: {name: kind for name, kind in parts.items() if name not in names}
 
 
 def without_head(train: Any) -> Any:
@@ -66,7 +67,6 @@ class Variant:
 
 
 MANY = 8_000
-NO_NETWORKS_AND_TREES = CorrectionPlan(CodedTraining(), Boosting())
 VARIANTS = {
     FULL: Variant(lambda classes, n: True),
     "joint training": Variant(
@@ -74,23 +74,18 @@ VARIANTS = {
     ),
     "head": Variant(lambda classes, n: classes and n >= MANY, (alternating, "train", without_head)),
     "linear head": Variant(
-        lambda classes, n: classes and n <= 2000, (corrections, "MAX_LINEAR_ROWS", lambda _: 0)
+        lambda classes, n: classes and n <= 2000, (head, "MAX_LINEAR_ROWS", lambda _: 0)
     ),
     "networks on codes": Variant(
-        lambda classes, n: classes or n >= MANY,
-        (AlternatingSettings, "coded_training", never(CodedTraining())),
+        lambda classes, n: classes or n >= MANY, (table, "PART_KINDS", without_parts("networks"))
     ),
-    "trees": Variant(lambda classes, n: True, (AlternatingSettings, "boosting", never(Boosting()))),
+    "trees": Variant(lambda classes, n: True, (table, "PART_KINDS", without_parts("trees"))),
     "networks on codes and trees": Variant(
         lambda classes, n: classes or n >= MANY,
-        (
-            AlternatingSettings,
-            "correction_plan",
-            never(CorrectionPlan(CodedTraining(), Boosting())),
-        ),
+        (table, "PART_KINDS", without_parts("networks", "trees")),
     ),
     "neighbours": Variant(
-        lambda classes, n: True, (corrections, "metric_root", never(np.zeros((0, 0))))
+        lambda classes, n: True, (table, "PART_KINDS", without_parts("neighbours"))
     ),
     "third member": Variant(
         lambda classes, n: n <= 600 or (not classes and n < MANY), parameters={"members": 2}

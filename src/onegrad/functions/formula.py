@@ -115,7 +115,7 @@ class Composed:
     """A function of one number, made of its parts by a rule; unlike a closure it can be pickled."""
 
     rule: str
-    parts: tuple[Part, ...]
+    parts: tuple[Piece, ...]
     kinks: tuple[float, ...]
     continuous: bool
 
@@ -149,7 +149,7 @@ class _Method:
 
 
 Expression = Polynomial | Composed
-Part = Expression | Function  # a Function has a name and is applied to x, or to the next part
+Piece = Expression | Function  # a Function has a name and is applied to x, or to the next part
 _RULES: Mapping[str, tuple[Callable[..., Array], Callable[..., Array]]] = {  # value and slope
     "sum": (lambda x, f, g: f.value(x) + g.value(x), lambda x, f, g: f.slope(x) + g.slope(x)),
     "difference": (
@@ -256,13 +256,13 @@ def _accumulate(total: Combination, monomial: Monomial, c: float) -> None:
     total[monomial] = 0.0 if abs(after) < _CANCELLATION * (abs(before) + abs(c)) else after
 
 
-def _require_one_index(*expressions: Part) -> None:
+def _require_one_index(*expressions: Piece) -> None:
     for expression in expressions:
         if isinstance(expression, Polynomial):
             _ = expression.coefficients
 
 
-def _composed(rule: str, *parts: Part) -> Composed:
+def _composed(rule: str, *parts: Piece) -> Composed:
     """Return the function that a rule makes of parts; it is smooth where all of them are."""
     _require_one_index(*parts)
     kinks, continuous = _joined(*(p.kinks for p in parts)), all(p.continuous for p in parts)

@@ -11,8 +11,7 @@ from onegrad.tables.fitting import task
 from onegrad.tables.fitting.fit_progress import FitProgress
 from onegrad.tables.fitting.training_set import scale_sample
 from onegrad.tables.model.targets import ClassTargets
-from onegrad.tables.parts.boosting import Boosting
-from onegrad.tables.parts.coded_training import CodedTraining
+from onegrad.tables.parts.table import PART_KINDS
 from onegrad.tables.rows.sample import sample_block
 
 RNG = np.random.default_rng(0)
@@ -62,9 +61,8 @@ def test_noise_is_not_learned():
 @pytest.mark.full
 def test_heads_make_classes_without_noise_better(monkeypatch):
     monkeypatch.setattr(alternating_settings, "MANY_ROWS", 100)
-    nothing = CodedTraining()
-    monkeypatch.setattr(alternating.AlternatingSettings, "coded_training", lambda *_: nothing)
-    monkeypatch.setattr(alternating.AlternatingSettings, "boosting", lambda *_: Boosting())
+    for name in ("networks", "trees"):
+        monkeypatch.delitem(PART_KINDS, name)
     small = SMALL | {"budget": "default", "width": 400}
     corrected, plain = (
         og.AlternatingClassifier(corrections=corrections, **small).fit(X[:1000], PARITY[:1000])
@@ -77,9 +75,7 @@ def test_heads_make_classes_without_noise_better(monkeypatch):
     assert member.head is not None
     F = corrected.fitted_.features(X[1000:])
     z = corrected.fitted_.layers[0].scaling(X[1000:])
-    others = sum(part(z)[:, 0] for part in corrected.fitted_.fixed_parts)
-    for near in corrected.fitted_.neighbours:
-        others += near.share * near(z)[:, 0]
+    others = sum(part(z)[:, 0] for part in corrected.fitted_.parts)
     expected = F @ corrected.readout_[:, 0] + member.readout.intercept[0] + others
     np.testing.assert_allclose(corrected.decision_function(X[1000:]), expected, rtol=1e-9)
 

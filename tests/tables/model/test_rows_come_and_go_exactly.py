@@ -27,7 +27,7 @@ def start_and_targets(request):
     start, y = STARTS[request.param], Y > 0.5 if "classes" in request.param else Y
     start.fit(X, y)
     local = "neighbours" in request.param
-    assert len(start.fitted_.neighbours) == (len(start.fitted_.members) if local else 0)
+    assert len(start.fitted_.row_parts) == (len(start.fitted_.members) if local else 0)
     return start, y
 
 
@@ -39,7 +39,7 @@ def assert_same(model, other):
     assert model.n_rows_ == other.n_rows_
     np.testing.assert_array_equal(model.readout_, other.readout_)
     np.testing.assert_array_equal(model._scores(X_NEW), other._scores(X_NEW))
-    for left, known in zip(model.fitted_.neighbours, other.fitted_.neighbours, strict=True):
+    for left, known in zip(model.fitted_.row_parts, other.fitted_.row_parts, strict=True):
         np.testing.assert_array_equal(left.rows.keys, known.rows.keys)
 
 

@@ -10,12 +10,15 @@ from onegrad.tables.fitting import task
 from onegrad.tables.fitting.fit_progress import FitProgress
 from onegrad.tables.fitting.training_set import scale_sample
 from onegrad.tables.model.targets import ClassTargets
-from onegrad.tables.parts.coded_training import (
+from onegrad.tables.parts.networks import (
+    FEW_VALUES,
+    MAX_CODES,
+    MAX_RAMPS,
     CodedTraining,
+    InputCodes,
     train_coded_network,
     tree_thresholds,
 )
-from onegrad.tables.parts.fixed_parts import FEW_VALUES, MAX_CODES, MAX_RAMPS, InputCodes
 from onegrad.tables.rows.sample import sample_block
 
 RNG = np.random.default_rng(0)
@@ -60,7 +63,7 @@ def trained(y, schedules):
     training_set = sample.training_set(
         0, hold_out=0.2, step_share=None, threads=1, ops=get_ops("cpu"), progress=FitProgress()
     )
-    plan = CodedTraining(1, (64, 32), epochs=6, schedules=schedules)
+    plan = CodedTraining(1, (64, 32), epochs=6, repeats=schedules)
     rng = np.random.default_rng(0)
     network, epoch = train_coded_network(training_set, plan, 4.0, rng)
     again, _ = train_coded_network(training_set, plan, 4.0, np.random.default_rng(0), epoch)
@@ -91,7 +94,7 @@ def test_they_help_where_single_values_matter():
         og.AlternatingClassifier(corrections=corrections, **SMALL).fit(X[:1500], Y[:1500])
         for corrections in ("auto", "none")
     )
-    assert not plain.fitted_.networks
+    assert not plain.fitted_.parts
     assert large.choice_["networks_weight"] > 0
     assert large.score(X[1500:], Y[1500:]) > max(0.95, plain.score(X[1500:], Y[1500:]) + 0.1)
     assert large.feature_importances_[2] < 0.1

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.tables.first_layer import alternating_settings
-from onegrad.tables.parts import corrections, neighbours
-from onegrad.tables.parts.corrections import local_means
+from onegrad.tables.parts import neighbours, networks, trees
 from onegrad.tables.parts.neighbours import (
     NEAREST,
     NearbyRows,
     Neighbours,
     kernel_means,
+    local_means,
     nearest,
 )
 
@@ -32,7 +31,7 @@ def test_they_help_where_targets_are_local():
         og.AlternatingRegressor(corrections=corrections, **SMALL).fit(X, Y)
         for corrections in ("auto", "none")
     )
-    assert plain.fitted_.neighbours == ()
+    assert plain.fitted_.parts == ()
     assert local.choice_["neighbours_weight"] > 0.3
     assert 1 - local.score(X_NEW, Y_NEW) < 0.85 * (1 - plain.score(X_NEW, Y_NEW))
     local, plain = (
@@ -45,10 +44,11 @@ def test_they_help_where_targets_are_local():
 @pytest.mark.full
 def test_parts_are_left_out_where_they_cannot_help(monkeypatch):
     """Neighbours, networks on codes and trees know nothing of a line that ridge does not."""
-    monkeypatch.setattr(alternating_settings, "MANY_ROWS", 1000)
+    for module in (networks, trees):
+        monkeypatch.setattr(module, "MANY_ROWS", 1000)
     line = X @ [1.0, -2.0] + 3 * RNG.standard_normal(len(X))
     model = og.AlternatingRegressor(50, rounds=0, corrections="auto", random_state=0).fit(X, line)
-    assert model.fitted_.neighbours == model.fitted_.fixed_parts == ()
+    assert model.fitted_.parts == ()
     assert not any(name.endswith("_weight") for name in model.choice_)
 
 
@@ -68,7 +68,7 @@ class Memory:
 @pytest.mark.full
 def test_they_are_chosen_before_parts_that_stay(monkeypatch):
     """Both explain the same; held-out rows join the neighbours after the fit."""
-    monkeypatch.setattr(corrections, "grow_trees", lambda rows, *_: Memory(rows))
+    monkeypatch.setattr(trees, "grow_trees", lambda rows, *_: Memory(rows))
     model = og.AlternatingRegressor(**SMALL).fit(X, Y)
     assert model.choice_["neighbours_weight"] > 0.3
     assert model.fitted_.fixed_parts == ()
@@ -108,7 +108,7 @@ def test_a_row_that_is_left_out_is_not_its_own_neighbour():
     rng = np.random.default_rng(2)
     z, t = rng.standard_normal((100, 2)), rng.standard_normal((100, 1))
     near, other = neighbours_of(z, t), neighbours_of(z, t, first=1)
-    left_out = near(z[:1], exclude=np.zeros(1, np.uint64))
+    left_out = near(z[:1], np.zeros(1, np.uint64))
     np.testing.assert_allclose(left_out, other(z[:1]), rtol=1e-12)
     assert near(z[:1])[0, 0] == pytest.approx(t[0, 0], abs=1e-6)
     few = neighbours_of(np.array([[-1.0], [1.0]]), np.array([[1.0], [3.0]]), count=4)

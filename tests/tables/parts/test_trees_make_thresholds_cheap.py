@@ -8,8 +8,15 @@ import pytest
 import onegrad as og
 from onegrad.tables.first_layer.scaling import ScaledRows
 from onegrad.tables.model.targets import NumericTargets
-from onegrad.tables.parts.boosting import MAX_BINS, Boosting, Grower, bin_edges, questions
-from onegrad.tables.parts.fixed_parts import BoostedTrees, leaf_numbers
+from onegrad.tables.parts.trees import (
+    MAX_BINS,
+    BoostedTrees,
+    Boosting,
+    Grower,
+    bin_edges,
+    leaf_numbers,
+    questions,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((2500, 6))
@@ -78,7 +85,7 @@ def test_they_help_where_thresholds_matter():
     model = og.AlternatingRegressor(100, **SMALL).fit(X[:1500], Y[:1500])
     plain = og.AlternatingRegressor(100, **(SMALL | {"corrections": "none"}))
     plain.fit(X[:1500], Y[:1500])
-    assert plain.fitted_.trees is None
+    assert not plain.fitted_.parts
     assert model.choice_["trees_weight"] > 0.3
     new = X[1500:], BOX[1500:]
     assert 1 - model.score(*new) < 0.7 * (1 - plain.score(*new))
@@ -89,5 +96,6 @@ def test_they_help_where_thresholds_matter():
 def test_several_outputs_share_their_trees():
     labels = BOX.astype(int) + (X[:, 3] > 0.5)
     both = og.AlternatingClassifier(100, budget="fast", **SMALL).fit(X[:1500], labels[:1500])
-    assert both.fitted_.trees.values.shape[1:] == (64, 3)
+    (trees,) = (part for part in both.fitted_.parts if isinstance(part, BoostedTrees))
+    assert trees.values.shape[1:] == (64, 3)
     assert both.score(X[1500:], labels[1500:]) > 0.9

@@ -13,14 +13,14 @@ from onegrad.tables import Source, source
 
 pytestmark = pytest.mark.filterwarnings("default")  # dask's own, about ports and forks
 
-N_ROWS, PARTS = 12_000, 24
+N_ROWS, PART_KINDS = 12_000, 24
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((N_ROWS, 4))
 Y = np.tanh(X[:, 0] + X[:, 1] * X[:, 2])
 
 
 def many_partitions():
-    pieces = np.split(np.arange(N_ROWS), PARTS)
+    pieces = np.split(np.arange(N_ROWS), PART_KINDS)
     return Source([source(X[rows], Y[rows]).partitions[0] for rows in pieces])
 
 
@@ -84,9 +84,9 @@ def test_a_worker_killed_in_the_pass_changes_nothing(serial, cluster):
 
     def kill_one_worker(done, total):
         calls.append((done, total))  # the first pass counts to 24, the second starts again at 1
-        if len(calls) == PARTS + 3:
+        if len(calls) == PART_KINDS + 3:
             os.kill(next(iter(pids.values())), signal.SIGKILL)
 
     got = estimator().fit(many_partitions(), client=cluster, progress=kill_one_worker)
-    assert calls[PARTS + 2] == (3, PARTS)  # three parts of the second pass were done
+    assert calls[PART_KINDS + 2] == (3, PART_KINDS)  # three parts of the second pass were done
     np.testing.assert_array_equal(got.readout_, serial.readout_)

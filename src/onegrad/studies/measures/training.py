@@ -23,7 +23,7 @@ from onegrad.functions.function import Function
 from onegrad.networks.fits import normal_equations
 from onegrad.problem import Problem
 from onegrad.studies.measures.data_sets import read_images
-from onegrad.tables.first_layer.adam import BETA2, EPSILON, AdamSteps
+from onegrad.tables.training import BETA2, EPSILON, Schedule, train
 
 METHODS = ("untrained", "one-step", "five-steps", "trained")
 STEPS = {"untrained": 0, "one-step": 1, "five-steps": 5}
@@ -200,21 +200,23 @@ def adamw(
     theta = [ops.asarray(start.W) * one, ops.asarray(start.a)[:, None] * one, ops.zeros(C, 1)]
     if biases:
         theta.append(ops.zeros(C, len(start.a)))
-    adam, steps = AdamSteps(theta), len(rows)
-    for t in range(steps):
-        x, target = X[index[t]], y[index[t]]
+
+    def gradients(batch: Array) -> list[Array]:
+        x, target = X[batch], y[batch]
         P = preactivations(theta, x)
         F, a = sigma(P), theta[1]
         r = ((F @ a)[..., 0] + theta[2] - target) / BATCH_ROWS  # (C, B)
         back = r[..., None] * sigma.derivative(P) * transpose(a)
         gradient = [transpose(back) @ x, transpose(F) @ r[..., None], r.sum(-1)[:, None]]
-        if biases:
-            gradient.append(back.sum(-2))
-        cosine = 0.5 * (1 + math.cos(math.pi * t / steps))
+        return [*gradient, back.sum(-2)] if biases else gradient
+
+    def epsilon(step: int) -> float:
         # beside the root of the uncorrected squares, where early steps feel it more: the stored
         # findings were trained so, and another place moves them by more than rounding
-        epsilon = EPSILON / math.sqrt(1 - BETA2 ** (t + 1))
-        adam.step(gradient, cosine * rate, decay, epsilon)
+        return EPSILON / math.sqrt(1 - BETA2**step)
+
+    batches = [(index[t], t / len(rows)) for t in range(len(rows))]
+    train(theta, gradients, lambda: batches, Schedule(rate, decay=decay, epsilon=epsilon))
     return theta
 
 

@@ -52,7 +52,8 @@ from onegrad.tables.fitting.settings import number_or_none
 from onegrad.tables.fitting.training_set import TrainingSet, metric_rows
 from onegrad.tables.model.report import listed
 from onegrad.tables.model.targets import NumericTargets, Targets
-from onegrad.tables.parts.corrections import mixed_score
+from onegrad.tables.parts.choice import mixed_score
+from onegrad.tables.parts.table import PART_KINDS
 
 # share of each kind of new neurons, by whether targets are classes
 NEURON_SHARES: dict[bool, Mapping[str, float]] = {
@@ -355,11 +356,11 @@ def describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
     lines = [("first layer", layer)]
     if "epochs" in choice:
         lines.append(("joint training", f"{listed('{}', choice['epochs'])} epochs"))
-    parts = ("ridge", "head", "networks", "trees", "neighbours")
-    weights = {name: choice.get(f"{name}_weight") for name in parts}
+    weights = {name: choice.get(f"{name}_weight") for name in ("ridge", "head", *PART_KINDS)}
     if any(weights.values()):
         shown = (f"{name} {weight:.3g}" for name, weight in weights.items() if weight)
         lines.append(("weights", ", ".join(shown)))
-    if "neighbours" in choice:
-        lines.append(("neighbours", f"distance of number {listed('{}', choice['neighbours'])}"))
+    for name, kind in PART_KINDS.items():
+        if name in choice:
+            lines.append((name, kind.detail.format(listed("{}", choice[name]))))
     return lines

@@ -10,31 +10,19 @@ typical share of them.
 """
 
 import time
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import ClassVar
+from dataclasses import dataclass
 
 from onegrad.exceptions import check_choice
 from onegrad.networks.cost import Cost, product_rate
 from onegrad.parallel.cores import blas_threads
-from onegrad.tables.fitting.settings import ScaleSample, check_layer, check_parameter
-from onegrad.tables.fitting.training_set import ScaledSample
-from onegrad.tables.parts.boosting import MAX_TREE_CELLS, MAX_TREE_COLUMNS, Boosting
-from onegrad.tables.parts.coded_training import CodedTraining
-from onegrad.tables.parts.corrections import CorrectionPlan
-from onegrad.tables.parts.fixed_parts import MAX_CODES, MAX_RAMPS
+from onegrad.tables.fitting.settings import ScaleSample, Settings, check_layer, check_parameter
+from onegrad.tables.fitting.training_set import ScaledSample, TrainingSet
+from onegrad.tables.parts.choice import MANY_CLASSES, MANY_ROWS, FitSize, Learner
+from onegrad.tables.parts.table import learners
 
 # measured: on inner splits of real tables, as docs/real_data.md tells; numbers are ratios of errors
 SAMPLE_ROWS = {"fast": 10_000, "default": 50_000, "best": 100_000}  # by budget
 SEARCH_ROWS = {"fast": 10_000, "default": 20_000, "best": 20_000}  # of them, rows of the rounds
-CODED_TRAINING = CodedTraining(2)  # networks on codes of single inputs, of a member
-# where rows are few: half the neurons and half the epochs had the same loss, three networks 0.98
-SMALL_CODED_TRAINING = CodedTraining(2, (256, 128), 25)
-# of their rates: targets without noise take many epochs. On jungle chess with 30,000 rows the
-# held-out loss falls from 0.118 to 0.031 in a second schedule
-MANY_ROWS_SCHEDULES = 3
-BOOSTING = {"fast": Boosting(150, 0.2), "default": Boosting(300), "best": Boosting(600, 0.05, 80)}
-MORE_BOOSTING = Boosting(800, depth=8)  # where rows are many and classes are not
 # members of a committee, by budget; of the default, fewer for classes and where rows are many.
 # With 3,000 rows two have 0.970 (numbers) and 0.962 (classes) of the error of one, three 0.956 and
 # 0.956, five 0.942 and 0.950; with 12,000 a second network on codes does as much for less time
@@ -48,16 +36,11 @@ FAST_SEARCH_WIDTH = 400  # with the fast budget
 MAX_SINGLE_SEARCH = 1000  # neurons up to which a width that was asked for is one search
 MAX_NEURONS_PER_ROW = 6  # keeps fits of few rows small; not tuned
 FEW_ROWS = 600  # rows up to which one more member of classes costs next to nothing
-MANY_ROWS = 8_000  # rows from which further searches pay
-MANY_CLASSES = 10  # classes from which they do
 
 # typical numbers: with them an estimate is right within a factor of two on a quiet machine
 TYPICAL_ROUNDS = 0.75  # share of the rounds of a search that is made
 TYPICAL_FURTHER_ROUNDS = 0.15  # of those at full width
 TYPICAL_EPOCHS = 18  # of joint training, at each rate
-TYPICAL_CODED_EPOCHS = 0.6  # share of the epochs of networks on codes
-TYPICAL_TREES = 0.7  # share of the trees that count
-OPERATIONS_PER_CELL = 60  # of a product, in the time that a tree takes for a row and an input
 EFFICIENCY = 0.5  # of the operations counted here, relative to a matrix product's
 SQUARE_MATRICES = 5  # of the size of a Gram matrix that are held at once
 
@@ -81,7 +64,7 @@ class Capacity:
 
 
 @dataclass(frozen=True)
-class AlternatingSettings:
+class AlternatingSettings(Settings):
     """The parameters of the alternating estimators that say how rounds are made.
 
     None is left to the rows and the budget; `classes` says whether targets are labels. Corrections
@@ -100,9 +83,7 @@ class AlternatingSettings:
     classes: bool
     patience: int | None = None
 
-    intercept: ClassVar[bool] = True
-    chooses: ClassVar[bool] = True
-    fresh_step_share: ClassVar[None] = None
+    intercept = True
 
     def __post_init__(self) -> None:
         check_layer(1 if self.width is None else self.width, self.clip, self.ridge)
@@ -184,25 +165,19 @@ class AlternatingSettings:
     def committee_size(self, sample: ScaledSample) -> int:
         return self.capacity_for(sample).members
 
-    def correction_plan(self, sample_rows: int, outputs: int) -> CorrectionPlan | None:
+    def part_learners(self, training_set: TrainingSet) -> dict[str, Learner] | None:
         if not self.corrects:
             return None
-        trees = self.boosting(sample_rows, outputs)
-        return CorrectionPlan(self.coded_training(sample_rows), trees)
+        rows, scaling = training_set.sample_rows, training_set.scaling
+        outputs = training_set.targets.outputs
+        return learners(self.fit_size(rows, rows, scaling.columns, scaling.copies, outputs))
 
-    def coded_training(self, sample_rows: int) -> CodedTraining:
-        """Return how networks on codes are trained: for numbers, only where rows are many."""
-        small = sample_rows < MANY_ROWS and self.budget == "default"
-        if self.budget == "fast" or (small and not self.classes):
-            return CodedTraining()
-        plan = SMALL_CODED_TRAINING if small else CODED_TRAINING
-        schedules = MANY_ROWS_SCHEDULES if sample_rows >= MANY_ROWS else 1
-        return replace(plan, schedules=schedules, patience=self.patience or plan.patience)
-
-    def boosting(self, sample_rows: int, outputs: int) -> Boosting:
-        """Return how trees are grown: larger ones where rows are many, and classes are not."""
-        large = sample_rows >= MANY_ROWS and outputs < MANY_CLASSES and self.budget != "fast"
-        return MORE_BOOSTING if large else BOOSTING[self.budget]
+    def fit_size(
+        self, rows: int, learned: float, inputs: int, copies: int, outputs: int
+    ) -> FitSize:
+        """Return what decides how the parts of a prediction are learned."""
+        of_settings = self.classes, self.budget, self.patience
+        return FitSize(rows, learned, inputs, copies, outputs, *of_settings)
 
     def training_rates(self, sample_rows: int) -> tuple[float, ...]:
         """Return Adam's first steps of joint training that are tried."""
@@ -254,17 +229,8 @@ def alternating_cost(
         epochs = TYPICAL_EPOCHS * len(settings.training_rates(sampled))
         flops += epochs * learned * N * (6 * (d + outputs) + 20)  # 20: what is not a product
         flops += round_flops(searched, d, N)
-        flops += 2 * hold_out * sampled * sampled * min(d, 64)
-        plan = settings.coded_training(sampled)
-        sizes = [inputs + min(MAX_RAMPS * inputs, MAX_CODES), *plan.hidden, outputs]
-        weights = sum(a * b for a, b in pairwise(sizes))
-        passes = TYPICAL_CODED_EPOCHS * plan.epochs * plan.networks
-        flops += passes * learned * 6 * weights
-        boosting = settings.boosting(sampled, outputs)
-        cells = min(learned * min(inputs, MAX_TREE_COLUMNS), MAX_TREE_CELLS) * boosting.depth
-        per_tree = OPERATIONS_PER_CELL * (cells + learned * outputs)
-        # grown twice, without the held-out rows and with them
-        flops += 2 * TYPICAL_TREES * boosting.trees * per_tree
+        size = settings.fit_size(sampled, learned, inputs, copies, outputs)
+        flops += sum(learner.flops(size) for learner in learners(size).values())
     flops += searched * width**2  # spectrum of the untrained layer
     flops += rows * (width**2 + 2 * d * N) + width**3  # second pass and readout
     flops *= capacity.members

@@ -15,20 +15,21 @@ and one row far outside would take over a minibatch.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.ridge import Readout
-from onegrad.tables.first_layer.adam import EPSILON, AdamSteps
 from onegrad.tables.first_layer.layer import Layer
 from onegrad.tables.first_layer.neurons import NeuronSampler
 from onegrad.tables.first_layer.scaling import ScaledRows, clip
 from onegrad.tables.fitting.candidates import Candidate
-from onegrad.tables.fitting.training_set import TrainingSet, minibatches
+from onegrad.tables.fitting.training_set import TrainingSet
 from onegrad.tables.model.targets import NumericTargets
-from onegrad.tables.parts.corrections import scaled_readout
-from onegrad.tables.parts.fixed_parts import Single
+from onegrad.tables.parts.head import scaled_readout
+from onegrad.tables.parts.part import Single
+from onegrad.tables.training import EPSILON, Schedule, minibatches, train
 
 MAX_EPOCHS = 40  # over which the rate falls to zero
 EPOCH_PATIENCE = 8  # epochs without improvement after which training ends
@@ -66,7 +67,7 @@ def train_jointly(
     start = scaled_readout(candidate.readout, scale)
     skip = layer.width - len(layer.W)
     W, b, a = balanced(layer.W, layer.b, start.coef[skip:])
-    parameters = [W, b, a, start.intercept.astype(np.float32)]
+    a_0 = start.intercept.astype(np.float32)
     inputs, offsets = network_inputs(rows, layer, start)
     held_out_inputs, held_out_offsets = network_inputs(held_out, layer, start)
     t = rows.t.astype(np.float32)
@@ -74,45 +75,44 @@ def train_jointly(
 
     def held_out_loss() -> float:
         h = np.maximum(held_out_inputs @ W.T + b, 0)
-        f = h @ a + held_out_offsets + parameters[3]
+        f = h @ a + held_out_offsets + a_0
         if isinstance(targets, NumericTargets):
             losses = targets.loss(f, held_out.t, held_out.w)
         else:  # at the slope they are trained at
             losses = targets.log_loss(f, held_out.t, UNIT_SLOPE)
         return float(held_out.w @ losses / held_out.w.sum())
 
-    steps = AdamSteps(parameters)
-    first = lowest = held_out_loss()
-    best, best_epoch = [p.copy() for p in parameters], 0
-    for epoch in range(1, MAX_EPOCHS + 1):
-        for batch, progress in minibatches(len(rows), rng):
-            x = inputs[batch]
-            h = x @ W.T
-            h += b
-            np.maximum(h, 0, out=h)
-            f = h @ a
-            f += offsets[batch]
-            f += parameters[3]
-            r = targets.residual(f, t[batch])
-            r *= -w[batch, None] / np.float32(len(x))
-            slopes = r @ a.T
-            slopes *= h > 0
-            gradients = [slopes.T @ x, slopes.sum(0), h.T @ r, r.sum(0)]
-            falling = 0.5 * (1 + np.cos(np.pi * (epoch - 1 + progress) / MAX_EPOCHS))
-            steps.step(gradients, rate * falling)
-        loss = held_out_loss()
-        if loss < lowest:
-            lowest, best, best_epoch = loss, [p.copy() for p in parameters], epoch
-        if epoch - best_epoch >= patience or training_set.progress.stopped:
-            break
-    if not lowest < first:
+    def gradients(batch: Any) -> list[Single]:
+        x = inputs[batch]
+        h = x @ W.T
+        h += b
+        np.maximum(h, 0, out=h)
+        f = h @ a
+        f += offsets[batch]
+        f += a_0
+        r = targets.residual(f, t[batch])
+        r *= -w[batch, None] / np.float32(len(x))
+        slopes = r @ a.T
+        slopes *= h > 0
+        return [slopes.T @ x, slopes.sum(0), h.T @ r, r.sum(0)]
+
+    best = train(
+        [W, b, a, a_0],
+        gradients,
+        lambda: minibatches(len(rows), rng),
+        Schedule(rate, MAX_EPOCHS, patience=patience),
+        held_out_loss,
+        first_loss=held_out_loss(),
+        stopped=lambda: training_set.progress.stopped,
+    )
+    if not best.epoch:
         return None
-    directions, biases, weights, intercept = (p.astype(np.float64) for p in best)
+    directions, biases, weights, intercept = (p.astype(np.float64) for p in best.parameters)
     deviation = NeuronSampler.of(rows, layer.bound).deviations(directions)
     coef = np.concatenate([start.coef[:skip], weights * deviation[:, None]])
     directions /= deviation[:, None]
     trained = replace(layer, W=directions, b=biases / deviation, step=None)
-    return TrainedNetwork(trained, Readout(start.ridge, coef, intercept), lowest, best_epoch)
+    return TrainedNetwork(trained, Readout(start.ridge, coef, intercept), best.loss, best.epoch)
 
 
 def balanced(W: Floats, b: Floats, a: Floats) -> tuple[Single, Single, Single]:

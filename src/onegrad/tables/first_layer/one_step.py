@@ -31,6 +31,7 @@ from onegrad.tables.fitting.candidates import (
 )
 from onegrad.tables.fitting.settings import (
     ScaleSample,
+    Settings,
     check_layer,
     check_parameter,
     number_or_none,
@@ -50,7 +51,7 @@ CHOICES = {
 
 
 @dataclass(frozen=True)
-class OneStepSettings:
+class OneStepSettings(Settings):
     """The parameters of the one-step estimators that say how the step is made."""
 
     width: int
@@ -104,12 +105,6 @@ class OneStepSettings:
 
     def choose_inputs(self, scale_sample: ScaleSample) -> ScaledSample:
         return scale_sample(self.inputs)
-
-    def correction_plan(self, _: int, __: int) -> None:
-        return None
-
-    def committee_size(self, _: ScaledSample) -> int:
-        return 1
 
     def max_candidates(self, _: ScaledSample) -> int:
         return len(RELATIVE_STEPS) if self.chooses_step else 1

@@ -22,13 +22,11 @@ from onegrad.parallel.cores import blas_threads, thread_count
 from onegrad.ridge import Moments
 from onegrad.tables.first_layer.gradient import gradient_outer_product
 from onegrad.tables.first_layer.layer import Layer, SingleLayer
-from onegrad.tables.first_layer.scaling import ScaledRows
 from onegrad.tables.fitting.candidates import Candidate, Candidates
 from onegrad.tables.fitting.fit_progress import FitProgress, interruptible
 from onegrad.tables.fitting.settings import Learn, Settings
 from onegrad.tables.fitting.task import LearningTask
 from onegrad.tables.fitting.training_set import ScaledSample, TrainingSet, scale_sample
-from onegrad.tables.model.calibration import CalibrationRows
 from onegrad.tables.model.fitted import (
     FitStatistics,
     Fitted,
@@ -43,13 +41,14 @@ from onegrad.tables.model.permutation_importance import (
 )
 from onegrad.tables.model.rows import MomentsPass, block_targets, sum_over_blocks
 from onegrad.tables.model.targets import NO_LINK
-from onegrad.tables.parts.corrections import (
-    Correction,
+from onegrad.tables.parts.choice import (
+    ChosenParts,
     Seed,
-    choose_correction,
+    choose_parts,
     summary_of,
     with_common_slope,
 )
+from onegrad.tables.parts.part import RowPart
 from onegrad.tables.rows.partitions import Partition, RowBlock, S, sum_over_partitions
 from onegrad.tables.rows.sample import Sample, sample_block
 from onegrad.tables.rows.sources import Source
@@ -116,7 +115,7 @@ def fit(
         size = settings.committee_size(scaled)
         learned = learn_committee(hold_out_rows, size, settings, learn, seed)
     targets, encoding = scaled.targets, scaled.encoding
-    skip_below = learned[0].step_rows_end
+    skip_below = learned[0].training_set.step_rows_end
     if encoding is not None:
         second_pass = second_pass.with_types(encoding.column_types, only=True)
     progress.relabel("second pass")
@@ -134,16 +133,18 @@ def fit(
         if len(sample.keys) == len(sample.tally.keys):  # all rows are in the sample
             rows = scaled.rows[sample.keys >= np.uint64(skip_below)]
             tally = replace(tally, z=rows.z, t=rows.t)
-    corrections = [each.correction.scaled(1 / len(learned)) for each in learned]
-    trees = [each.trees for each in corrections if each.trees is not None]
+    parts = [
+        final
+        for each in learned
+        for part in each.choice.scaled(1 / len(learned)).parts
+        for final in part.final
+    ]
     return Fitted(
         members,
         targets,
         encoding,
         statistics,
-        neighbours=tuple(each.neighbours for each in corrections if each.neighbours is not None),
-        networks=tuple(network for each in corrections for network in each.networks),
-        trees=sum(trees[1:], trees[0]) if trees else None,
+        parts=tuple(parts),
         learned_from=LearnedRows(sample.keys, seed),
     ).with_tally(tally)
 
@@ -169,36 +170,38 @@ def sample_partition(partition: Partition, size: int, seed: int, labels: str) ->
 class LearnedMember:
     """One member of a committee as its held-out rows chose it, before it sees all rows."""
 
+    training_set: TrainingSet
     candidates: Candidates
     best: Candidate  # with its grid
     untrained: Floats  # eigenvalues of the untrained features' covariance
-    correction: Correction
-    held_out: ScaledRows
-    calibration: CalibrationRows  # rows that say how far predictions lie off
-    loss: float  # mean over the held-out rows
-    step_rows_end: int  # key below which rows have made the first-layer update and nothing else
-    stopped: bool  # whether the fit was interrupted
+    choice: ChosenParts
 
     def member(self, sums: Moments, intercept: bool) -> Member:
         """Return the member that has seen all rows; its head has not seen those held out."""
-        correction, best = self.correction, self.best
-        share, head = correction.weights["ridge"], correction.head_of(best)
+        share, head, best = self.choice.weights["ridge"], self.choice.head_readout(), self.best
         return Member(best.layer, sums, best.readout.ridge, intercept, share, head)
 
     def with_head_of_all_rows(self, member: Member) -> Member:
-        """Return the member with logistic regression on all rows, where that is its head."""
-        if self.correction.linear is None:
+        """Return the member with the head that has seen all rows, where another one has not."""
+        head = self.choice.head
+        if head is None or head.judged is head.final:
             return member  # with all that it has computed
-        return replace(member, head=self.correction.head_of(self.best, all_rows=True))
+        return replace(member, head=self.choice.head_readout(all_rows=True))
+
+    @property
+    def loss(self) -> float:
+        """Mean loss of the held-out rows; nan where there are none."""
+        predicted = self.choice.predicted
+        rows = self.training_set.held_out[: len(predicted)]
+        scored = replace(self.training_set, held_out=rows)
+        return scored.score(scored.losses(predicted)) if len(rows) else np.nan
 
     def residuals(self, member: Member) -> Floats:
         """Return the (m, K) residuals of the calibration rows, each left out of the member."""
-        rows, near = self.calibration.rows, self.correction.neighbours
-        residuals = member.leave_one_out_residuals(rows, self.calibration.left_out)
-        if near is not None and len(rows):
-            residuals -= near.share * near(rows.z, exclude=self.calibration.keys)
-        for part in self.correction.judged_parts:
-            residuals -= part(rows.z)
+        calibration = self.training_set.calibration
+        residuals = member.leave_one_out_residuals(calibration.rows, calibration.left_out)
+        for part in self.choice.parts if len(residuals) else ():
+            residuals -= part.judged(calibration.rows.z, calibration.keys)
         return residuals
 
 
@@ -247,27 +250,14 @@ def correct(
     `has_others`: it is one of several members, whose scores are to be averaged.
     """
     best = replace(candidates.best, layer=training_set.with_grid(candidates.best.layer))
-    correction = Correction({"ridge": 1.0}, best.predicted)
-    plan = settings.correction_plan(training_set.sample_rows, training_set.targets.outputs)
-    if plan is not None:
-        correction = choose_correction(training_set, best, plan, seed)
+    choice = ChosenParts({"ridge": 1.0}, best.predicted)
+    learners = settings.part_learners(training_set)
+    if learners is not None:
+        choice = choose_parts(training_set, best, learners, seed)
         if has_others:
-            correction = with_common_slope(training_set, correction)
-    scored = replace(training_set, held_out=training_set.held_out[: len(correction.predicted)])
-    loss = np.nan
-    if len(scored.held_out):
-        loss = scored.score(scored.losses(correction.predicted))
-    return LearnedMember(
-        candidates,
-        best,
-        leading_eigenvalues(training_set, candidates.untrained, settings.intercept),
-        correction,
-        training_set.held_out,
-        training_set.calibration,
-        loss,
-        training_set.step_rows_end,
-        training_set.progress.stopped,
-    )
+            choice = with_common_slope(training_set, choice)
+    untrained = leading_eigenvalues(training_set, candidates.untrained, settings.intercept)
+    return LearnedMember(training_set, candidates, best, untrained, choice)
 
 
 def leading_eigenvalues(training_set: TrainingSet, layer: Layer, intercept: bool) -> Floats:
@@ -293,31 +283,31 @@ def describe_fit(
     labels = [{**each.best.label, "relative_ridge": each.best.ridge} for each in learned]
     names = dict.fromkeys(name for label in labels for name in label)
     combined = {name: [label.get(name) for label in labels] for name in names}
-    corrections = [each.correction for each in learned]
-    calibration = [each.calibration for each in learned]
+    choices = [each.choice for each in learned]
+    calibration = [each.training_set.calibration for each in learned]
     pairs = zip(members, learned, strict=True)
     residuals = np.concatenate([each.residuals(member) for member, each in pairs])
     t, w = (np.concatenate([getattr(each.rows, name) for each in calibration]) for name in "tw")
     keys = np.concatenate([each.keys for each in calibration])
     distinct = len(np.unique(keys)) / max(len(keys), 1)  # members may hold out the same rows
     link, measures, importances = NO_LINK, {}, np.zeros(0)
-    held_out_rows = sum(len(each.held_out) for each in learned)
+    held_out_rows = sum(len(each.training_set.held_out) for each in learned)
     if held_out_rows:
         predicted = targets.clipped(t - residuals)
         residuals = t - predicted
         link = targets.link(predicted, t, distinct * w)
-        if all(each.link is not None for each in corrections):
-            link = corrections[0].link or link
+        if all(each.link is not None for each in choices):
+            link = choices[0].link or link
         measures = targets.measures(predicted, t, w)
         columns = inputs_by_column(scaled.encoding, scaled.scaling)
         importances = mean(
             [
                 permutation_importances(
-                    each.held_out,
-                    [(each.best.layer, each.correction.readout_of(each.best))],
+                    each.training_set.held_out,
+                    [(each.best.layer, each.choice.readout_of(each.best))],
                     columns,
                     targets,
-                    each.correction.judged_parts,
+                    [p.judged for p in each.choice.parts if not isinstance(p.judged, RowPart)],
                     means_of=len(learned),
                 )
                 for each in learned
@@ -335,13 +325,13 @@ def describe_fit(
         link=link,
         choice={
             **(combined if several else labels[0]),
-            **summary_of(corrections),
+            **summary_of(choices),
             "held_out_rows": held_out_rows,
             "held_out_loss": float(np.mean([each.loss for each in learned])),
             "held_out_score": measures.get("R2", measures.get("accuracy", np.nan)),
             "measures": measures,
             "sample_rows": len(scaled),
-            **({"interrupted": True} if learned[-1].stopped else {}),
+            **({"interrupted": True} if learned[-1].training_set.progress.stopped else {}),
         },
         trials=tuple(
             {"member": number, **candidate.summary} if several else candidate.summary

@@ -2,47 +2,52 @@
 
 import math
 import numbers
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from onegrad.exceptions import InvalidInput
 from onegrad.tables.fitting.candidates import Candidates
 from onegrad.tables.fitting.training_set import ScaledSample, TrainingSet
-from onegrad.tables.parts.corrections import CorrectionPlan
+from onegrad.tables.parts.choice import Learner
 
 SettingsType = TypeVar("SettingsType")
 ScaleSample = Callable[[str], ScaledSample]  # a scale of the inputs -> the sample on it
 
 
-class Settings(Protocol):
-    """Everything that the fit of any family asks of its settings."""
+class Settings(ABC):
+    """Everything that the fit of a family asks of its settings; by default, one plain network."""
 
-    @property
-    def intercept(self) -> bool:
-        """True if the readout has a free constant."""
+    intercept: bool  # whether the readout has a free constant
 
     @property
     def chooses(self) -> bool:
         """True if there is anything to choose on held-out rows."""
+        return True
 
     @property
     def fresh_step_share(self) -> float | None:
         """Share of the rows that make the first-layer update and nothing else; None if all do."""
+        return None
 
+    @abstractmethod
     def choose_inputs(self, scale_sample: ScaleSample, /) -> ScaledSample:
         """Return the sample with inputs on the scale that the settings ask for."""
 
-    def committee_size(self, sample: ScaledSample, /) -> int:
-        """Return the number of networks, each with its own random numbers and held-out rows."""
-
-    def correction_plan(self, sample_rows: int, outputs: int, /) -> CorrectionPlan | None:
-        """Return how the parts that correct a prediction are learned; None where there are none."""
-
+    @abstractmethod
     def max_candidates(self, sample: ScaledSample, /) -> int:
         """Return how many candidates are tried at most, in all networks."""
+
+    def committee_size(self, _: ScaledSample, /) -> int:
+        """Return the number of networks, each with its own random numbers and held-out rows."""
+        return 1
+
+    def part_learners(self, _: TrainingSet, /) -> Mapping[str, Learner] | None:
+        """Return what is learned beside the network, by name; None where nothing is."""
+        return None
 
 
 # a learner of first layers: training set, settings of its family, random numbers

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,6 @@ from onegrad.tables.rows.likely_mistakes import warn_of_few_digits, warn_of_lone
 from onegrad.tables.rows.sample import RowKeys, Sample, effective_rows
 from onegrad.tables.rows.table import is_table
 
-MINIBATCH_ROWS = 256
 METRIC_GRADIENTS = 4000  # gradients that a metric is the mean of, where there are several outputs
 # effective rows from which members hold out different ones: of fewer, with uneven weights, a member
 # may have nothing to hold out
@@ -236,15 +234,6 @@ def held_rows(w: Floats, share: float, member: int = 0) -> Mask:
     # a single row, or a first one with most of the weight: without it nothing may be left to learn
     mask[0] &= turn > 0
     return mask
-
-
-def minibatches(
-    n: int, rng: np.random.Generator, size: int = MINIBATCH_ROWS
-) -> Iterator[tuple[Any, float]]:
-    """Yield the rows of each minibatch of one epoch in random order, and the epoch's share done."""
-    order = rng.permutation(n)
-    for start in range(0, n, size):
-        yield order[start : start + size], start / n
 
 
 def metric_rows(rows: ScaledRows) -> ScaledRows:

@@ -47,8 +47,9 @@ from onegrad.tables.model.targets import (
     NumericTargets,
     Targets,
 )
-from onegrad.tables.parts.fixed_parts import BoostedTrees, CodedNetwork, InputCodes
 from onegrad.tables.parts.neighbours import NearbyRows, Neighbours
+from onegrad.tables.parts.networks import CodedNetwork, InputCodes
+from onegrad.tables.parts.trees import MAX_DEPTH, BoostedTrees
 from onegrad.tables.rows.encoding import Encoding
 from onegrad.tables.rows.kinds import NONE
 from onegrad.tables.rows.sample import Tally
@@ -70,7 +71,6 @@ CODE_ARRAYS = ("column", "start", "rise", "stop", "fall")  # after code_, of net
 NETWORK_ARRAYS = ("network_W", "network_b")  # before the number of the layer, single precision
 TREE_ARRAYS = {"columns": "TD", "thresholds": "TD", "values": "TLK"}  # after tree_
 PROBES = np.linspace(-3.0, 3.0, 13)  # at which a function must be what it was
-MAX_DEPTH = 16  # of trees in a file
 IN_SINGLE = ("near_points", "tree_values")  # precision
 MAY_BE_INFINITE = ("low", "high", "y_low", "y_high", "scale", "squash")
 # entries of the header with numbers; those that are not finite were written as text
@@ -156,9 +156,9 @@ def _header(fitted: Fitted) -> dict[str, Any]:
         "shares": [member.share for member in fitted.members],
         "neighbours": [
             {"count": near.count, "share": near.share, "seed": near.seed}
-            for near in fitted.neighbours
+            for near in _of_kind(fitted, Neighbours)
         ],
-        "networks": [[n.first, n.bound, len(n.weights)] for n in fitted.networks],
+        "networks": [[n.first, n.bound, len(n.weights)] for n in _of_kind(fitted, CodedNetwork)],
         "intercept": member.intercept,
         "slope": statistics.link.slope,
         "link_rows": statistics.link.rows,
@@ -190,19 +190,20 @@ def _arrays(fitted: Fitted) -> Arrays:
     arrays["residual_predictions"] = fitted.statistics.predicted
     arrays["class_shares"] = fitted.statistics.link.shares
     arrays["column_importances"] = fitted.statistics.column_importances
-    for number, near in enumerate(fitted.neighbours):
+    for number, near in enumerate(_of_kind(fitted, Neighbours)):
         local = {f"near_{name}": getattr(near.rows, name) for name in ("keys", *NEARBY_ARRAYS)}
         local["near_root"] = near.root
         arrays |= {numbered(name, number): array for name, array in local.items()}
-    for number, network in enumerate(fitted.networks):
+    for number, network in enumerate(_of_kind(fitted, CodedNetwork)):
         arrays |= {
             numbered(f"code_{name}", number): getattr(network.codes, name) for name in CODE_ARRAYS
         }
         for layer, pair in enumerate(zip(network.weights, network.biases, strict=True)):
             of_layer = (numbered(f"{name}_{layer}", number) for name in NETWORK_ARRAYS)
             arrays |= dict(zip(of_layer, pair, strict=True))
-    if fitted.trees is not None:
-        arrays |= {f"tree_{name}": getattr(fitted.trees, name) for name in TREE_ARRAYS}
+    if trees := _of_kind(fitted, BoostedTrees):
+        for name in TREE_ARRAYS:
+            arrays[f"tree_{name}"] = np.concatenate([getattr(each, name) for each in trees])
     if fitted.tally is not None:
         arrays |= {"row_keys": fitted.tally.keys, "row_weights": fitted.tally.weights}
         arrays["row_copies"] = fitted.tally.copies
@@ -222,6 +223,10 @@ def _arrays(fitted: Fitted) -> Arrays:
         if targets.weights is not None:
             arrays["class_weights"] = targets.weights
     return arrays
+
+
+def _of_kind(fitted: Fitted, kind: type[Any]) -> list[Any]:
+    return [part for part in fitted.parts if type(part) is kind]
 
 
 def numbered(name: str, member: int) -> str:
@@ -401,9 +406,11 @@ def _fitted(header: dict[str, Any], arrays: Arrays) -> Fitted:
         statistics,
         tally,
         RowChanges(int(added), int(removed)),
-        tuple(_neighbours(header, reader)),
-        tuple(_networks(header, arrays, targets)),
-        _trees(reader),
+        (
+            *_neighbours(header, reader),
+            *_networks(header, arrays, targets),
+            *_trees(reader),
+        ),
         float(header.get("weight_unit", 1.0)),
         _learned_from(header, reader),
     )
@@ -480,14 +487,14 @@ def _networks(header: dict[str, Any], arrays: Arrays, targets: Targets) -> Itera
         yield CodedNetwork(InputCodes(*codes), int(first), float(bound), *parts)
 
 
-def _trees(reader: ArrayReader) -> BoostedTrees | None:
+def _trees(reader: ArrayReader) -> Iterator[BoostedTrees]:
     if "tree_values" not in reader.arrays:
-        return None
+        return
     T, D = reader.arrays["tree_columns"].shape
     trees = BoostedTrees(*reader.take(TREE_ARRAYS, "tree_", T=T, D=D, L=2 ** min(D, MAX_DEPTH)))
     if not ((trees.columns >= 0) & (trees.columns < reader.sizes["d"])).all():
         raise InvalidInput("trees", problem="they ask about inputs that do not exist")
-    return trees
+    yield trees
 
 
 def _targets(header: dict[str, Any], arrays: Arrays) -> Targets:

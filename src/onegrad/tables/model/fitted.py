@@ -20,8 +20,7 @@ from onegrad.ridge import Factor, Moments, NormalEquations, Readout
 from onegrad.tables.first_layer.layer import Layer
 from onegrad.tables.first_layer.scaling import ScaledRows, row_slices
 from onegrad.tables.model.targets import Link, Targets
-from onegrad.tables.parts.fixed_parts import BoostedTrees, CodedNetwork
-from onegrad.tables.parts.neighbours import Neighbours
+from onegrad.tables.parts.part import Part, RowPart
 from onegrad.tables.rows.encoding import Encoding
 from onegrad.tables.rows.sample import RowKeys, Tally
 
@@ -265,11 +264,11 @@ class RowChanges:
 class Fitted:
     r"""The state of an estimator: a committee of networks, often of one, whose mean it predicts.
 
-    .. math:: f(x) = \frac1M \sum_m \big[a_m\cdot f_m(x) + g_m(x) + s_m(x) + c_m\,q_m(x)\big]
+    .. math:: f(x) = \frac1M \sum_m \Big[a_m\cdot f_m(x) + \sum_p c_{mp}\,p_m(x)\Big]
 
-    with networks g on codes of single inputs, boosted trees s and the mean targets q of the nearest
-    rows, where the held-out rows of a member say that these help. Readouts are fitted on all rows
-    that are in the model now; what is learned from a sample of the rows of the fit is fixed.
+    with further parts p where the held-out rows of a member say that they help. Readouts are fitted
+    on all rows that are in the model now; what is learned from a sample of the rows of the fit is
+    fixed.
     """
 
     members: tuple[Member, ...]
@@ -278,9 +277,7 @@ class Fitted:
     statistics: FitStatistics
     tally: Tally | None = None  # which rows are in the model; None where they are too many
     changes: RowChanges = RowChanges()  # rows that came and went since the fit
-    neighbours: tuple[Neighbours, ...] = ()  # times 1/M
-    networks: tuple[CodedNetwork, ...] = ()  # times 1/M; fixed
-    trees: BoostedTrees | None = None  # times 1/M; fixed
+    parts: tuple[Part, ...] = ()  # of all members, each times its weight and 1/M
     weight_unit: float = 1.0  # in which the weights of rows are
     learned_from: LearnedRows | None = None  # None in a model of version 0.3
 
@@ -296,9 +293,14 @@ class Fitted:
         return tuple(member.layer for member in self.members)
 
     @property
-    def fixed_parts(self) -> tuple[CodedNetwork | BoostedTrees, ...]:
+    def fixed_parts(self) -> tuple[Part, ...]:
         """The parts of the prediction that further rows do not change."""
-        return self.networks if self.trees is None else (*self.networks, self.trees)
+        return tuple(part for part in self.parts if not isinstance(part, RowPart))
+
+    @property
+    def row_parts(self) -> tuple[RowPart, ...]:
+        """The parts that rows join and leave."""
+        return tuple(part for part in self.parts if isinstance(part, RowPart))
 
     @property
     def rows(self) -> int:
@@ -388,12 +390,10 @@ class Fitted:
     def predict(self, x: Floats) -> Floats:
         """Return (n, K) predictions on the scale of the targets."""
         scores = mean([member.predict(x) for member in self.members])
-        if self.fixed_parts or self.neighbours:
+        if self.parts:
             z = self.layers[0].scaling(x)
-            for part in self.fixed_parts:
+            for part in self.parts:
                 scores += part(z)
-            for near in self.neighbours:
-                scores += near.share * near(z)
         if not np.isfinite(scores).all():  # inputs are bounded: only a forged layer gets here
             problem = "its numbers are so large that predictions overflow"
             raise InvalidInput("model", problem=problem)

@@ -60,7 +60,7 @@ def save_onnx(fitted: Fitted, path: str | Path) -> None:
     if fitted.encoding is not None:
         problem = "it was fitted on a table; encode the columns yourself and fit on a matrix"
         raise InvalidInput("model", problem=problem)
-    if fitted.neighbours or fitted.fixed_parts:
+    if fitted.parts:
         problem = 'it has corrections, which have no ONNX graph; fit with corrections="none"'
         raise InvalidInput("model", problem=problem)
     graph, targets = Graph(), fitted.targets

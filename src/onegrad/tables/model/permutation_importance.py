@@ -16,7 +16,7 @@ from onegrad.ridge import Readout
 from onegrad.tables.first_layer.layer import Layer
 from onegrad.tables.first_layer.scaling import ScaledRows, Scaling, clip
 from onegrad.tables.model.targets import NumericTargets, Targets
-from onegrad.tables.parts.fixed_parts import BoostedTrees, CodedNetwork
+from onegrad.tables.parts.part import Part
 from onegrad.tables.rows.encoding import Encoding
 
 # The diagonal of the metric is no substitute: columns of text without a meaning had 9 % of it each,
@@ -33,7 +33,7 @@ def permutation_importances(
     networks: Sequence[tuple[Layer, Readout]],
     columns: Iterable[Sequence[int]],
     targets: Targets,
-    parts: Sequence[CodedNetwork | BoostedTrees] = (),
+    parts: Sequence[Part] = (),
     means_of: int = 1,
 ) -> Floats:
     """Return (columns,) importances that add up to one, or are zero where no column helps.
@@ -48,7 +48,7 @@ def permutation_importances(
     """
     inputs = [list(numbers) for numbers in columns]
     neurons = sum(len(layer.W) for layer, _ in networks)
-    neurons += sum(part.numbers_per_row for part in parts) // NUMBERS_PER_NEURON
+    neurons += sum(part.products_per_row for part in parts) // NUMBERS_PER_NEURON
     work = neurons * len(SHIFTS) * max(len(inputs), 1)
     most = min(MAX_WORK / work, MAX_PERMUTED_ROWS) / means_of
     rows = rows[: int(max(most, MIN_PERMUTED_ROWS))]

@@ -22,7 +22,8 @@ from onegrad.tables.model.permutation_importance import (
     permutation_importances,
 )
 from onegrad.tables.model.targets import NumericTargets, Targets
-from onegrad.tables.parts.neighbours import NearbyRows, Neighbours
+from onegrad.tables.parts.part import Part, RowPart
+from onegrad.tables.parts.table import name_of
 from onegrad.tables.rows.encoding import Encoding, encode
 from onegrad.tables.rows.partitions import Partition, RowBlock, S, add_optional
 from onegrad.tables.rows.sample import RowKeys, Tally, add_tallies, effective_rows, row_keys
@@ -81,15 +82,14 @@ class RowSums:
     """Moments of rows, which rows they are where that is kept, and targets that widen the bounds.
 
     Predictions stay between the bounds of the targets. `learned` of the rows are among those that
-    the model was learned from. `nearby` are rows that become neighbours, one set for each local
-    part of the model.
+    the model was learned from. `of_parts` is what each part that rows join knows of them.
     """
 
     moments: CommitteeMoments
     tally: Tally | None
     targets: Targets
     learned: int = 0
-    nearby: tuple[NearbyRows, ...] = ()
+    of_parts: tuple[Any, ...] = ()
 
     def __add__(self, other: RowSums) -> RowSums:
         return RowSums(
@@ -97,7 +97,7 @@ class RowSums:
             add_tallies(self.tally, other.tally),
             widened(self.targets, other.targets),
             self.learned + other.learned,
-            tuple(map(operator.add, self.nearby, other.nearby)),
+            tuple(map(operator.add, self.of_parts, other.of_parts)),
         )
 
 
@@ -118,7 +118,7 @@ def sum_rows(partition: Partition, fitted: Fitted, device: str) -> RowSums | Non
         if isinstance(targets, NumericTargets):
             targets = targets.widened(y.reshape(len(y), -1), keys)
         learned = _count_learned(block, fitted)
-        return RowSums(sums, tally, targets, learned, _nearby_rows(block, fitted))
+        return RowSums(sums, tally, targets, learned, _rows_of_parts(block, fitted))
 
     return sum_over_blocks(of_block, partition)
 
@@ -131,14 +131,14 @@ def _count_learned(block: RowBlock, fitted: Fitted) -> int:
     return int(np.isin(keys, fitted.learned_from.keys).sum())
 
 
-def _nearby_rows(block: RowBlock, fitted: Fitted) -> tuple[NearbyRows, ...]:
-    if not fitted.neighbours:
+def _rows_of_parts(block: RowBlock, fitted: Fitted) -> tuple[Any, ...]:
+    if not fitted.row_parts:
         return ()
-    keys = block_keys(block, fitted, fitted.neighbours[0].seed)
+    keys = block_keys(block, fitted, fitted.row_parts[0].seed)
     z = fitted.layers[0].scaling(encode(block.X, fitted.encoding, training=True))
     t = fitted.targets.encode(block_targets(block))
     w = fitted.targets.weighted(t, block_weights(block))
-    return tuple(near.rows_of(keys, z, t, w) for near in fitted.neighbours)
+    return tuple(part.rows_of(keys, z, t, w) for part in fitted.row_parts)
 
 
 def block_keys(block: RowBlock, fitted: Fitted, seed: int) -> RowKeys:
@@ -229,7 +229,7 @@ def with_rows(fitted: Fitted, rows: RowSums) -> Fitted:
     return replace(
         fitted.with_moments(moments),
         targets=widened(fitted.targets, rows.targets),
-        neighbours=_with_nearby(fitted, rows, operator.add),
+        parts=_changed_parts(fitted, rows, operator.add),
         changes=changes,
     ).with_tally(add_tallies(fitted.tally, rows.tally))
 
@@ -253,7 +253,7 @@ def without_rows(fitted: Fitted, rows: RowSums) -> Fitted:
         fitted.with_moments(fitted.moments - removed),
         targets=targets,
         tally=tally,
-        neighbours=_with_nearby(fitted, rows, operator.sub),
+        parts=_changed_parts(fitted, rows, operator.sub),
         changes=replace(changes, removed=changes.removed + count),
     )
 
@@ -264,7 +264,7 @@ def warn_of_what_stays(fitted: Fitted, rows: RowSums) -> None:
         return
     parts = ["scaling", "first layer"]
     parts += ["head"] * any(member.head is not None for member in fitted.members)
-    parts += ["networks on codes"] * bool(fitted.networks) + ["trees"] * (fitted.trees is not None)
+    parts += dict.fromkeys(map(name_of, fitted.fixed_parts))
     text = (
         f"the model was learned from {rows.learned:,} of the rows that are removed: "
         f"{', '.join(parts)} and what was chosen on held-out rows stay as they are; rows beside "
@@ -273,19 +273,22 @@ def warn_of_what_stays(fitted: Fitted, rows: RowSums) -> None:
     warn(AssumptionWarning("removal", "X", text))
 
 
-def _with_nearby(
-    fitted: Fitted, rows: RowSums, change: Callable[[NearbyRows, NearbyRows], NearbyRows]
-) -> tuple[Neighbours, ...]:
-    """Return the neighbours of a model after rows came or went."""
-    pairs = zip(fitted.neighbours, rows.nearby, strict=True)
-    return tuple(replace(near, rows=change(near.rows, nearby)) for near, nearby in pairs)
+def _changed_parts(
+    fitted: Fitted, rows: RowSums, change: Callable[[Any, Any], Any]
+) -> tuple[Part, ...]:
+    """Return the parts of a model after rows came or went."""
+    of_parts = iter(rows.of_parts)
+    return tuple(
+        part.with_rows(change(part.rows, next(of_parts))) if isinstance(part, RowPart) else part
+        for part in fitted.parts
+    )
 
 
 def all_rows(fitted: Fitted) -> RowSums:
     """Return the sums over the rows that are in a model."""
-    nearby = tuple(near.rows for near in fitted.neighbours)
+    of_parts = tuple(part.rows for part in fitted.row_parts)
     learned = 0 if fitted.learned_from is None else len(fitted.learned_from.keys)
-    return RowSums(fitted.moments, fitted.tally, fitted.targets, learned, nearby)
+    return RowSums(fitted.moments, fitted.tally, fitted.targets, learned, of_parts)
 
 
 def same_first_layers(a: Fitted, b: Fitted) -> bool:

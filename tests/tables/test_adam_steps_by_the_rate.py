@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from onegrad.tables.first_layer.adam import AdamSteps
+from onegrad.tables.training import AdamSteps
 
 
 def test_the_first_step_has_the_length_of_the_rate():

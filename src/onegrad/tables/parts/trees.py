@@ -1,4 +1,10 @@
-r"""Growth of boosted symmetric trees on the gradient of the loss.
+r"""Boosted symmetric trees, grown on the gradient of the loss.
+
+.. math:: q(z) = \sum_t v_t\big[\ell_t(z)\big], \qquad
+          \ell_t(z) = \sum_j 2^j\,1\{z_{c_{tj}} > \theta_{tj}\}
+
+A tree asks all rows the same few questions, each about one input, and the answers are the bits of
+the number of its leaf. Products of thresholds are what neurons in general position find last.
 
 Inputs fall into bins between quantiles. A level of a tree takes the question that explains most of
 the gradients r in all leaves together,
@@ -13,18 +19,25 @@ rows is lowest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.tables.first_layer.scaling import ScaledRows
+from onegrad.exceptions import InvalidInput
+from onegrad.tables.first_layer.scaling import ScaledRows, row_slices
 from onegrad.tables.fitting.training_set import TrainingSet
 from onegrad.tables.model.targets import MultilabelTargets, NumericTargets, Targets
-from onegrad.tables.parts.fixed_parts import FAR, BoostedTrees, Leaves, leaf_numbers
+from onegrad.tables.parts.choice import MANY_CLASSES, MANY_ROWS, FitSize, Learner, PartFit, Trial
+from onegrad.tables.parts.part import FAR, ArraySpec, NamedArrays, Part, Single
+from onegrad.tables.rows.sample import RowKeys
 
+Leaves = np.ndarray[Any, np.dtype[np.intp]]
+
+PRODUCTS_PER_QUESTION = 200  # in the time of one question of a tree
+MAX_DEPTH = 16  # of trees in a file
 # chosen with depth and rate on inner splits of ten sets with 3,000 rows; fewer bins, depth 4, a
 # third of the inputs, three times the penalty and twice the rate (1.03) did not help
 MAX_BINS = 128  # of an input
@@ -33,16 +46,103 @@ PENALTY = 1.0  # lambda, and what is added to the second derivatives of a leaf
 ROW_SHARE, COLUMN_SHARE = 0.8, 0.7  # of rows and inputs that a tree's questions are chosen among
 MAX_TREE_CELLS, MAX_TREE_COLUMNS = 200_000, 32  # rows times inputs, and inputs, of these at most
 CHECK_PERIOD = 10  # trees between two looks at the held-out rows
+BOOSTED = 2  # number of their random numbers
+TYPICAL_TREES_SHARE = 0.7  # of the trees, which count
+OPERATIONS_PER_CELL = 60  # of a product, in the time that a tree takes for a row and an input
+
+
+def leaf_numbers(answers: Any) -> Leaves:
+    """(n,) numbers whose bits are the answers (n, D)."""
+    return answers @ (1 << np.arange(answers.shape[1]))
 
 
 @dataclass(frozen=True)
-class Boosting:
+class BoostedTrees(Part):
+    """T trees of depth D, in the order in which they were grown."""
+
+    columns: Floats  # (T, D) inputs, as numbers, that a tree asks about
+    thresholds: Floats  # (T, D) above which the answer is yes
+    values: Single  # (T, 2^D, K) what a leaf adds to the scores
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def products_per_row(self) -> int:
+        return PRODUCTS_PER_QUESTION * self.columns.size
+
+    def __call__(self, z: Floats, _: RowKeys | None = None) -> Floats:
+        return np.concatenate([self._scores(z[rows]) for rows in row_slices(len(z))])
+
+    def _scores(self, z: Floats) -> Floats:
+        scores = np.zeros((len(z), self.values.shape[2]))
+        for columns, thresholds, values in zip(
+            self.columns.astype(np.intp), self.thresholds, self.values, strict=True
+        ):
+            scores += values[leaf_numbers(z[:, columns] > thresholds)]
+        return scores
+
+    def scaled(self, factor: float) -> BoostedTrees:
+        return replace(self, values=np.float32(factor) * self.values)
+
+    @classmethod
+    def specs(cls, _: Mapping[str, Any]) -> dict[str, ArraySpec]:
+        return {
+            "columns": ArraySpec("trees depth"),
+            "thresholds": ArraySpec("trees depth"),
+            "values": ArraySpec("trees leaves outputs", np.float32),
+        }
+
+    def arrays(self) -> NamedArrays:
+        return vars(self)
+
+    @classmethod
+    def from_arrays(cls, arrays: NamedArrays, _: Mapping[str, Any], inputs: int) -> Self:
+        trees = cls(**arrays)
+        if not ((trees.columns >= 0) & (trees.columns < inputs)).all():
+            raise InvalidInput("trees", problem="they ask about inputs that do not exist")
+        if trees.values.shape[1] != 2 ** min(trees.columns.shape[1], MAX_DEPTH):
+            raise InvalidInput("trees", problem="their leaves are not those of their questions")
+        return trees
+
+
+@dataclass(frozen=True)
+class Boosting(Learner):
     """The growth of boosted trees."""
 
-    trees: int = 0  # at most
+    trees: int = 300  # at most
     rate: float = 0.1  # share of a Newton step that a tree makes
     patience: int = 40  # trees in a row that may bring nothing before growth ends
     depth: int = 6  # questions of a tree
+
+    @classmethod
+    def of(cls, size: FitSize) -> Boosting:
+        """Return how trees are grown: larger ones where rows are many, and classes are not."""
+        fast = size.budget == "fast"
+        if size.rows >= MANY_ROWS and size.outputs < MANY_CLASSES and not fast:
+            return cls(800, depth=8)
+        return cls(150, 0.2) if fast else cls() if size.budget == "default" else cls(600, 0.05, 80)
+
+    def trials(self, fit: PartFit) -> Iterator[Trial]:
+        progress = fit.training_set.progress
+        if progress.stopped:
+            return
+        trees = grow_trees(fit.training_set, self, fit.seed.generator(BOOSTED))
+
+        def relearn() -> list[BoostedTrees]:
+            plan = replace(self, trees=len(trees))
+            rows = fit.training_set.without_held_out
+            again = grow_trees(rows, plan, fit.seed.generator(BOOSTED))
+            return [trees if progress.stopped else again]
+
+        yield Trial(trees(fit.judged.held_out.z), trees, relearn)
+
+    def flops(self, size: FitSize) -> float:
+        columns = min(size.inputs, MAX_TREE_COLUMNS)
+        cells = min(size.learned * columns, MAX_TREE_CELLS) * self.depth
+        per_tree = OPERATIONS_PER_CELL * (cells + size.learned * size.outputs)
+        # grown twice, without the held-out rows and with them
+        return 2 * TYPICAL_TREES_SHARE * self.trees * per_tree
 
 
 @dataclass(frozen=True)
