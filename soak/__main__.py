@@ -16,12 +16,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-
-from onegrad.parallel.children import child_map  # noqa: E402
-from soak.chunks import ATTACKS, crashed_chunk, run_chunk  # noqa: E402
-from soak.ledger import (  # noqa: E402
+from onegrad.parallel.children import child_map
+from soak.chunks import ATTACKS, crashed_chunk, run_chunk
+from soak.ledger import (
     AttackCounts,
     Ledger,
     interleave,

@@ -8,7 +8,17 @@ from zlib import crc32
 
 import numpy as np
 
-from soak import inputs, kills, pages, stores, terminals, theories, weights
+from soak import (
+    inputs,
+    kills,
+    meanings,
+    outputs,
+    pages,
+    stores,
+    terminals,
+    theories,
+    weights,
+)
 from soak.ledger import AttackCounts
 
 
@@ -42,10 +52,14 @@ ATTACKS = {
     "npz": Attack(partial(inputs.use_files, ".npz"), 100, "inputs", 0.1),
     "npy": Attack(partial(inputs.use_files, ".npy"), 100, "inputs", 0.05),
     "model": Attack(partial(inputs.use_files, ".model"), 100, "inputs", 0.15),
-    "spec": Attack(inputs.read_specs, 200, "inputs", 0.2),
-    "request": Attack(pages.send_requests, 200, "inputs", 0.25),
+    "stale": Attack(inputs.use_stale_models, 100, "inputs", 0.02),
+    "spec": Attack(inputs.read_specs, 200, "inputs", 0.18),
+    "request": Attack(pages.send_requests, 200, "inputs", 0.22),
     "store": Attack(stores.damage_stores, 50, "inputs", 0.045),
+    "export": Attack(stores.export_edited_specs, 50, "inputs", 0.01),
+    "output": Attack(outputs.name_special_paths, 50, "inputs", 0.015),
     "weights": Attack(weights.repeat_rows, 10, "inputs", 0.005),
+    "meaning": Attack(meanings.keep_meanings, 10, "inputs", 0.005),
 }
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import re
 import tempfile
 import tomllib
@@ -10,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-import forgeries
-import mutations
 import onegrad as og
 from onegrad.cli import main
 from onegrad.experiments import read_spec
 from onegrad.experiments.grid import all_cells, count_cells
 from onegrad.experiments.spec import parse_spec
 from onegrad.studies.measures import MEASURES
+from onegrad.tables import load
+from soak import forgeries, mutations
 from soak.ledger import AttackCounts, attempt
 
 SWEEPS = Path(__file__).parents[1] / "sweeps"
@@ -61,7 +62,7 @@ def _model(suffix: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / f"good{suffix}"
         data.write_bytes(mutations.EXAMPLE_FILES[suffix]())
-        code, stderr = _run(_fit(data, suffix, Path(folder) / "m"))
+        code, stderr = run_command(_fit(data, suffix, Path(folder) / "m"))
         assert code == 0, stderr
         return (Path(folder) / "m").read_bytes()
 
@@ -85,7 +86,7 @@ def _command(
     if fitting:
         model.unlink(missing_ok=True)
         card = where.endswith("7")  # one in ten
-        code, stderr = _run(_fit(damaged, suffix, model, card))
+        code, stderr = run_command(_fit(damaged, suffix, model, card))
     elif suffix == ".model":
         model, applied = damaged, folder / "good.csv"
         applied.write_bytes(mutations.csv_file())
@@ -94,7 +95,7 @@ def _command(
         model.write_bytes(_model(suffix))
         code, stderr = 0, ""
     if code == 0:
-        code, stderr = _run(["apply", str(model), str(applied), "--out", str(out)])
+        code, stderr = run_command(["apply", str(model), str(applied), "--out", str(out)])
         if code == 0 and set(out.read_text().lower().split()) & NOT_NUMBERS:
             counts.fault("wrong", where, "predictions that are not numbers, exit code 0")
     if code not in (0, 1, 2) or not _in_one_line(code, stderr):
@@ -116,13 +117,38 @@ def _in_one_line(code: int, stderr: str) -> bool:
     )
 
 
-def _run(command: list[str]) -> tuple[int, str]:
+def run_command(command: list[str]) -> tuple[int, str]:
+    """Return the exit code of a command, run in this process, and its standard error."""
     stderr = io.StringIO()
     with contextlib.redirect_stderr(stderr), contextlib.redirect_stdout(io.StringIO()):
         try:
             return main(command), stderr.getvalue()
         except SystemExit as exit_:
             return int(exit_.code or 0), stderr.getvalue()
+
+
+def use_stale_models(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
+    """Load models that were edited without new digests, whatever format they say they have."""
+    counts, formats = AttackCounts(), (*range(8), -1, 4.0, "4", "5", True, None, [5], 10**30)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "stale.model"
+        for i in range(count):
+            models = forgeries.example_models()
+            members = mutations.unzipped(models[int(rng.integers(len(models)))])
+            arrays = sorted(name for name in members if name.endswith(".npy"))
+            name = arrays[int(rng.integers(len(arrays)))]
+            changed = bytearray(members[name])
+            changed[-1 - int(rng.integers(8))] ^= 1 << int(rng.integers(8))
+            header = json.loads(members["model.json"])
+            header["format"] = formats[int(rng.integers(len(formats)))]
+            members |= {name: bytes(changed), "model.json": json.dumps(header).encode()}
+            if rng.integers(2):  # the header is told, the array is not
+                members = forgeries.with_digests(members) | {name: bytes(changed[::-1])}
+            path.write_bytes(mutations.zipped(members))
+            with attempt(counts, f"{where}.{i}", (og.InvalidInput,)):
+                load(path)
+                counts.fault("wrong", f"{where}.{i}", f"format {header['format']}: it is loaded")
+    return counts
 
 
 def read_specs(rng: np.random.Generator, count: int, where: str) -> AttackCounts:

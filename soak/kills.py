@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-import sweeping
 from onegrad.experiments import Store
 from onegrad.parallel.children import MAX_ATTEMPTS
 from onegrad.studies.measures import MEASURES
+from soak import sweeping
 from soak.ledger import AttackCounts, attempt
 from soak.processes import Forked, Identity, children_of, start_runner, still_alive
 

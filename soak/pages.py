@@ -9,13 +9,12 @@ from urllib.parse import quote
 
 import numpy as np
 
-import forgeries
-import mutations
 from onegrad.explorer import api
 from onegrad.explorer.controls import CONTROLS, DEFAULTS, PRESETS
 from onegrad.explorer.server import create_app
 from onegrad.explorer.simulation_jobs import Simulations
 from onegrad.explorer.workers import Workers
+from soak import forgeries, mutations
 from soak.ledger import AttackCounts, attempt
 
 HOST = b"127.0.0.1:8321"

@@ -17,10 +17,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-import sweeping
 from onegrad import cli
 from onegrad.experiments.runner import commit
 from onegrad.parallel import children
+from soak import sweeping
 
 PROGRAM = [sys.executable, "-m", "onegrad"]
 SCRATCH_SHARE = 0.025  # of the runners

@@ -2,17 +2,21 @@
 
 import contextlib
 import io
+import itertools
 import shutil
 import tempfile
 import time
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-import sweeping
-from onegrad.experiments import Store, StoreError
+from onegrad.experiments import Store, StoreError, parse_spec, run_cells
+from onegrad.experiments.grid import all_cells
 from onegrad.experiments.tables import export
+from onegrad.studies.measures import MEASURES
+from soak import sweeping
 from soak.kills import SMALL, AttackedStore, expected_cells
 from soak.ledger import AttackCounts, attempt
 from soak.processes import start_runner
@@ -83,6 +87,43 @@ def _compare(counts: AttackCounts, name: str, directory: Path, expected: Cells) 
             if expected.get(record.cell.key) != values:
                 counts.fault("wrong", name, f"cell {record.cell.key} was read")
         export(store, {}, whole_store=True)
+
+
+def export_edited_specs(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
+    """Edit a spec and run it again: its export has its rows alone, and no seed twice."""
+    counts = AttackCounts()
+    while counts.attacks < count:
+        rows_of_store = set[tuple[int, int]]()
+        with tempfile.TemporaryDirectory() as folder, Store(Path(folder)) as store:
+            for _ in range(min(5, count - counts.attacks)):
+                name = f"{where}.{counts.attacks}"
+                grids = [_random_grid(rng, i) for i in range(int(rng.integers(1, 4)))]
+                rows = {(d, s) for g in grids for d in g["problem"]["d"] for s in range(g["seeds"])}
+                rows_of_store |= rows
+                with attempt(counts, name):
+                    cells = all_cells(parse_spec({"grid": grids}, "edited", MEASURES))
+                    run_cells(itertools.chain(*cells.values()), store, MEASURES, map)
+                    for whole, expected in (False, rows), (True, rows_of_store):
+                        table = export(store, cells, whole).to_pydict()
+                        exported = list(zip(table["d"], table["seed"], strict=True))
+                        if len(set(exported)) < len(exported):
+                            counts.fault("doubled", name, grids)
+                        if set(exported) != expected:
+                            counts.fault("wrong", name, f"{set(exported) ^ expected}, {grids}")
+                    counts.ends["the rows of its spec"] += 1
+    return counts
+
+
+def _random_grid(rng: np.random.Generator, number: int) -> dict[str, Any]:
+    d = sorted({int(k) for k in rng.integers(5, 9, int(rng.integers(1, 4)))})
+    return {
+        "name": f"grid {number}",
+        "measure": "rehearsal",
+        "seeds": int(rng.integers(1, 7)),
+        "seeds_per_cell": int(rng.integers(1, 7)),
+        "options": {"wait": 0.0, "numbers": 2},
+        "problem": {"n": 10, "d": d, "N": 5},
+    }
 
 
 def copy_running_stores(rng: np.random.Generator, count: int, where: str) -> AttackCounts:

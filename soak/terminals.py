@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-import sweeping
+from soak import sweeping
 from soak.ledger import AttackCounts
 from soak.processes import PROGRAM, environment
 

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 import onegrad as og
-import random_problems
 from onegrad.theory.theories import SPECTRUM_METHODS, THEORIES
+from soak import random_problems
 from soak.ledger import AttackCounts, attempt
 
 Check = Callable[[AttackCounts, str, og.Problem], None]

@@ -20,7 +20,8 @@ from soak.ledger import (
 @pytest.fixture
 def soak():
     """Modules with attacks, which load the page's server and the command line."""
-    names = ("chunks", "inputs", "pages", "stores", "terminals", "theories", "weights")
+    names = ("chunks", "inputs", "meanings", "outputs", "pages", "stores", "terminals", "theories")
+    names += ("weights",)
     return SimpleNamespace(**{name: import_module(f"soak.{name}") for name in names})
 
 
@@ -30,7 +31,9 @@ def rng():
 
 def test_without_a_fault_none_is_found(soak):
     for attack, number in ((soak.inputs.read_specs, 20), (soak.pages.send_requests, 20),
-                           (soak.stores.damage_stores, 4)):  # fmt: skip
+                           (soak.stores.damage_stores, 4), (soak.inputs.use_stale_models, 8),
+                           (soak.stores.export_edited_specs, 4), (soak.meanings.keep_meanings, 6),
+                           (soak.outputs.name_special_paths, 8)):  # fmt: skip
         counts = attack(rng(), number, "")
         assert counts.attacks == number == sum(counts.ends.values())
         assert not counts.faults, counts.examples
@@ -95,7 +98,7 @@ def test_an_answer_of_more_than_a_line(soak):
 @pytest.mark.full
 def test_forgeries_are_sound_files_of_their_kind(soak):
     """They are read as what they are: of thirty some are used, and some are refused."""
-    import forgeries
+    from soak import forgeries
 
     for suffix in forgeries.FORGERS:
         ends = soak.inputs.use_files(suffix, rng(), 30, "").ends
@@ -141,6 +144,23 @@ def test_a_store_whose_damage_is_not_noticed(soak, monkeypatch):
     monkeypatch.setattr(soak.stores, "expected_cells", lambda _: {})
     counts = soak.stores.damage_stores(rng(), 4, "")
     assert counts.faults["wrong"] and counts.faults["lost"]
+
+
+def test_values_that_lose_their_meaning(soak, monkeypatch):
+    from onegrad.io import files
+
+    export = soak.stores.export
+    monkeypatch.setattr(soak.stores, "export", lambda store, *_: export(store, {}, True))
+    assert soak.stores.export_edited_specs(rng(), 20, "").faults["wrong"]
+    monkeypatch.setattr(soak.inputs, "load", lambda path: None)
+    assert soak.inputs.use_stale_models(rng(), 3, "").faults == {"wrong": 3}
+    monkeypatch.setattr(soak.meanings, "MAX_ERROR", -1.0)
+    monkeypatch.setattr(soak.meanings, "MAX_DIFFERENCE", -1.0)
+    monkeypatch.setattr(soak.meanings, "load", lambda path: SimpleNamespace(predict=np.square))
+    assert soak.meanings.keep_meanings(rng(), 6, "").faults["wrong"] == 6
+    monkeypatch.setattr(files.stat, "S_ISREG", lambda mode: True)
+    counts = soak.outputs.name_special_paths(rng(), 8, "")
+    assert counts.faults["lost"] and counts.faults["foreign"]
 
 
 def test_weights_that_are_ignored(soak, monkeypatch):

@@ -6,10 +6,10 @@ import socket
 
 import numpy as np
 import pytest
+from soak.sweeping import rehearsal_toml
 
 from onegrad.cli import COMMANDS, main
 from programs import complaint
-from sweeping import rehearsal_toml
 
 SIZES = "--n 100 --d 50 --N 60"
 FIT = "rows.csv --target y --width 5 --out made.model"

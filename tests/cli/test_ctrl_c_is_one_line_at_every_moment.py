@@ -11,10 +11,10 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from soak.sweeping import rehearsal_toml
 
 from onegrad import __main__ as program
 from programs import ONEGRAD
-from sweeping import rehearsal_toml
 
 
 def interrupt(folder: Path, *command: str, until: str, then: float = 0.0) -> tuple[int, str]:

@@ -6,8 +6,8 @@ import re
 
 import numpy as np
 import pytest
+from soak.mutations import EXAMPLE_FILES, EXAMPLE_TARGETS, csv_file, damage, model_file
 
-from mutations import EXAMPLE_FILES, EXAMPLE_TARGETS, csv_file, damage, model_file
 from onegrad.cli import main
 from programs import complaint
 

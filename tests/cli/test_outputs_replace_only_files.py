@@ -6,12 +6,10 @@ Nothing here names a path outside the folder of the test.
 
 import os
 import re
-import socket
-import stat
 from pathlib import Path
 
-import numpy as np
 import pytest
+from soak.outputs import FILES, FIT, SPEC, make_inputs, special_paths
 
 from onegrad.cli import build_parser, main
 from onegrad.cli.parser import options_of, subcommands
@@ -19,30 +17,6 @@ from onegrad.exceptions import InvalidInput
 from onegrad.io.files import atomic_write
 from programs import PACKAGE, complaint
 
-PROBLEM = "--n 60 --d 30 --N 40 --theory random-features --ridge 1,2"
-FIT = "fit rows.npz --target y --estimator one-step --width 6"
-SPEC = """
-[problem]
-n = 60
-d = 30
-N = 40
-
-[[grid]]
-measure = "theory"
-options.theory = "random-features"
-"""
-# the option that comes last, a suffix that it takes, and the work that must not have begun
-FILES = {
-    f"predict {PROBLEM} --plot": (".svg", "onegrad.cli.predict.predict"),
-    "compare --plot": (".svg", "onegrad.comparison.compare"),
-    "spectrum --plot": (".svg", "onegrad.theory.spectrum"),
-    "optimum --plot": (".svg", "onegrad.cli.optimum.optimum"),
-    f"{FIT} --no-card --out": (".model", "onegrad.tables.OneStepRegressor.fit"),
-    f"{FIT} --out new.model --card": (".html", "onegrad.tables.OneStepRegressor.fit"),
-    "apply y.model rows.npz --out": (".csv", "onegrad.tables.OneStepRegressor.predict"),
-    "explore --export": (".html", "onegrad.explorer.export.write_page"),
-    "sweep export grid.toml --store store --out": (".csv", "onegrad.cli.sweep.export"),
-}
 FOLDERS = (
     "sweep run grid.toml --store", "sweep status grid.toml --store",
     "sweep export grid.toml --store", "reproduce ba-figure3a --quick --out",
@@ -57,38 +31,8 @@ def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(here)
         patch.setenv("LOKY_MAX_CPU_COUNT", "1")  # in this process
-        (here / "grid.toml").write_text(SPEC)
-        X = np.random.default_rng(0).standard_normal((50, 3))
-        np.savez(here / "rows.npz", X=X, y=X[:, 0])
-        assert main([*FIT.split(), "--no-card", "--out", "y.model"]) == 0
-        assert main(["sweep", "run", "grid.toml", "--store", "store"]) == 0
+        make_inputs(here)
         yield here
-
-
-def special_paths(suffix):
-    """Make each kind of path that may not be replaced, and return what a complaint says of it."""
-    os.mkfifo(f"pipe{suffix}")
-    Path(f"folder{suffix}").mkdir()
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(f"socket{suffix}")
-    for name, target in ("nowhere", "volume/gone"), ("loop", "loop"), ("to-pipe", "pipe"):
-        Path(f"{name}{suffix}").symlink_to(f"{target}{suffix}")
-    words = {
-        f"pipe{suffix}": "a pipe",
-        f"to-pipe{suffix}": "a pipe",
-        f"folder{suffix}": "a folder",
-        f"socket{suffix}": "a socket",
-        f"nowhere{suffix}": "leads nowhere",
-        f"loop{suffix}": "cannot be written",
-        f"{'long' * 70}{suffix}": "cannot be written",
-        f"no/folder{suffix}": "no such directory",
-        ".": "a folder|a file that ends in",
-    }
-    try:  # a null device of our own, where that is allowed
-        os.mknod(f"node{suffix}", stat.S_IFCHR | 0o666, os.makedev(1, 3))
-    except OSError:
-        return words
-    return words | {f"node{suffix}": "a device"}
 
 
 def test_no_output_is_missing_here():

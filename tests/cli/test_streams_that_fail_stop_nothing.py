@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
+from soak.sweeping import rehearsal_toml
 
 from onegrad.experiments import Store
 from onegrad.io.progress import TerminalProgress
 from onegrad.io.streams import SilentStream, _spelled
 from programs import ONEGRAD
-from sweeping import rehearsal_toml
 
 PROGRAM = shlex.join(ONEGRAD)
 ASCII = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}

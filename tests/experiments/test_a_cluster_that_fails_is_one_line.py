@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from soak import sweeping
 
-import sweeping
 from onegrad.exceptions import InvalidInput
 from onegrad.experiments.executors import RunOptions, executor
 from onegrad.parallel.cluster import cluster_map, cluster_sum

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
+from soak import sweeping
 
-import sweeping
 from programs import ONEGRAD
 
 SIZE = {"cells": 150, "wait": 0.002, "numbers": 600}  # two seeds: 1,200 numbers, a file each

@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 
 import pytest
+from soak import sweeping
 
-import sweeping
 from onegrad.experiments import Store
 from onegrad.io.files import atomic_write
 

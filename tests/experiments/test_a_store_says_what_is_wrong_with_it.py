@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from soak import sweeping
 
-import sweeping
 from onegrad.experiments import Store, StoreError
 
 

@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from soak import sweeping
 
-import sweeping
 from onegrad.experiments import Store
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from soak import sweeping
 
-import sweeping
 from onegrad.cli import main
 from onegrad.experiments import Store, StoreError
 from onegrad.experiments.store_file import row_digest, sha256

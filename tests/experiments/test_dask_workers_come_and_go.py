@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from soak import sweeping
 
-import sweeping
 from onegrad.exceptions import InvalidInput
 from onegrad.experiments import Store, run_cells
 from onegrad.experiments.executors import RunOptions, executor, with_dask, with_processes

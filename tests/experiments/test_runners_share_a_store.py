@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from soak import sweeping
 
-import sweeping
 from onegrad.experiments import Store, run_cells, shard
 from onegrad.experiments.executors import with_processes
 from onegrad.studies.measures import MEASURES

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from soak.random_problems import ATTACKS, random_problem
 
 import onegrad as og
 from onegrad.theory import THEORIES
-from random_problems import ATTACKS, random_problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
 COUNTS = {"uniform": (20, 120), "staircase": (60, 400), "small-step": (60, 400),

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from soak.forgeries import rewrite_model
 
-from forgeries import rewrite_model
 from onegrad.exceptions import InvalidInput
 from onegrad.tables import load
 

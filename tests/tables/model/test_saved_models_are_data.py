@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from soak.forgeries import rewrite_model
 
 import onegrad as og
-from forgeries import rewrite_model
 from onegrad.cli import main
 from onegrad.exceptions import InvalidInput
 from onegrad.functions import REGISTRY

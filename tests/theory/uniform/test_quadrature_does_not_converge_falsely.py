@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from soak.random_problems import ordinary_problem
 
 import onegrad as og
 from onegrad.theory.uniform import uniform_errors
 from onegrad.theory.uniform.preparation import node_counts, prepare_problem
 from onegrad.theory.uniform.refinement import QUADRATURE_TOLERANCE
-from random_problems import ordinary_problem
 from uniform_point import uniform_point
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-import mutations
+from soak import mutations
 
 NUMBERS = (0.0, -0.0, 1.0, -1.0, 1e-320, 1e-200, 1e16, 1e160, 1e300, 1.7e308, np.inf, -np.inf,
            np.nan)  # fmt: skip
