@@ -83,7 +83,7 @@ def is_free(model, i):
 
 
 def test_rows_that_are_not_rows_are_refused():
-    for rows in ([N], [-1], np.ones(N - 1, bool), [], [0.5], np.zeros(N, bool), "all"):
+    for rows in ([N], [-N - 1], np.ones(N - 1, bool), [], [0.5], np.zeros(N, bool), "all"):
         message = re.escape(f"a mask of {N} rows or numbers of rows below {N}, at least one")
         with pytest.raises(InvalidInput, match=message):
             og.OneStepRegressor(4).fit(NUMBERS[:N], Y[:N], learn_from=rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -103,16 +104,12 @@ def split_rows(learn_from: Any, *arrays: Any) -> tuple[list[Any], list[Any] | No
         problem = "X is a source, whose rows have no numbers; give a matrix or a table"
         raise InvalidInput("learn_from", problem=problem)
     rows = next(iter(X.values()), ()) if type(X) is dict else X
-    n, chosen = _num_samples(rows), np.asarray(learn_from)
-    allowed = f"a mask of {n} rows or numbers of rows below {n}, at least one"
-    if chosen.dtype.kind in "iu":
-        mask = np.zeros(n, bool)
-        if chosen.size and (chosen.min() < 0 or chosen.max() >= n):
-            raise InvalidInput("learn_from", allowed=allowed)
-        mask[chosen] = True
-    else:
-        mask = chosen
-    if mask.dtype != bool or mask.shape != (n,) or not mask.any():
+    n = _num_samples(rows)
+    mask = np.zeros(n, bool)
+    with suppress(IndexError):  # a mask of another length, numbers that are none
+        mask[np.asarray(learn_from)] = True
+    if not mask.any():
+        allowed = f"a mask of {n} rows or numbers of rows below {n}, at least one"
         raise InvalidInput("learn_from", allowed=allowed)
     check_consistent_length(rows, *arrays[1:])
     parts = [[_take(each, np.flatnonzero(side)) for each in arrays] for side in (mask, ~mask)]
