@@ -72,6 +72,14 @@ class FewRows:
     def weight(self) -> float:
         return float(self.scaled.w.sum())
 
+    @classmethod
+    def of(cls, tally: Tally | None, targets: Targets, rows: int) -> FewRows | None:
+        """Return the rows of a tally, where it keeps them; `rows` of them as they came."""
+        if tally is None or tally.z is None or tally.t is None:
+            return None
+        w = targets.weighted(tally.t, tally.weights)
+        return cls(ScaledRows(tally.z, tally.t, w), rows)
+
     def moments(self, layer: Layer) -> Moments:
         """Return the sums over the rows; the same to the last bit for weights that are whole."""
         return replace(layer.scaled_moments(self.scaled), rows=self.rows)
@@ -360,11 +368,9 @@ class Fitted:
 
     def without_sums(self) -> Fitted:
         """Return the model with its rows in the place of the sums over them, where it has them."""
-        tally = self.tally
-        if self.is_frozen or tally is None or tally.z is None or tally.t is None:
+        few = FewRows.of(self.tally, self.targets, self.rows)
+        if few is None:
             return self
-        w = self.targets.weighted(tally.t, tally.weights)
-        few = FewRows(ScaledRows(tally.z, tally.t, w), self.rows)
         members = (member.with_few_rows(few, member.ridge_readout) for member in self.members)
         return replace(self, members=tuple(members))
 

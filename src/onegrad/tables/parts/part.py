@@ -36,6 +36,7 @@ class ArraySpec:
 
     axes: str
     dtype: type = np.float64
+    infinite: bool = False  # whether its numbers may be
 
     def __str__(self) -> str:
         return f"{self.dtype.__name__}({', '.join(self.axes.split())})"
@@ -44,7 +45,7 @@ class ArraySpec:
 def check_arrays(
     specs: Mapping[str, ArraySpec], arrays: NamedArrays, sizes: Mapping[str, int]
 ) -> None:
-    """Raise InvalidInput unless the arrays are finite and fit together.
+    """Raise InvalidInput unless the arrays are numbers that fit together.
 
     An axis whose size is not among `sizes` takes it from the first array that has it.
     """
@@ -57,7 +58,7 @@ def check_arrays(
             for axis, size in zip(axes, array.shape, strict=True)
         ):
             raise InvalidInput("array", name, problem=f"{array.dtype}{array.shape}, not {spec}")
-        if not np.isfinite(array).all():
+        if not (np.isfinite(array) | (spec.infinite & ~np.isnan(array))).all():
             raise InvalidInput("array", name, problem="it has entries that are not finite")
 
 
