@@ -213,8 +213,7 @@ def scale_sample(sample: Sample, task: LearningTask, scale: str) -> ScaledSample
         scaling = Scaling.robust(x, sample.w)
     elif scale == "both":
         scaling = Scaling.standard(x, sample.w, MAX_SCALED_INPUT) + Scaling.robust(x, sample.w)
-    w = targets.weighted(t, sample.w)
-    rows = ScaledRows(scaling(x), t, sample.w if w is None else w)
+    rows = ScaledRows(scaling(x), t, targets.weighted(t, sample.w))
     return ScaledSample(rows, sample.w, sample.keys, sample.copies, encoding, scaling, targets)
 
 

@@ -8,7 +8,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,40 +48,33 @@ MODEL_FORMAT = 6
 FORMAT_OF_0_3 = 5  # of the first release; formats 1 to 4 were never published, and are not read
 PROBES = np.linspace(-3.0, 3.0, 13)  # at which a function must be what it was
 
-Specs = Mapping[str, ArraySpec]
+Specs = dict[str, ArraySpec]
+
+
+def declared(arrays: str, infinite: bool = False) -> Specs:
+    """Return the specs of arrays that are given as "name: axes; name: axes"."""
+    pairs = (array.split(": ") for array in arrays.split("; "))
+    return {name: ArraySpec(axes, infinite=infinite) for name, axes in pairs}
+
+
 KEYS = ArraySpec("rows", np.uint64)
-
-
-def _specs(axes: str, *names: str, infinite: bool = False) -> Specs:
-    """Return the specs of several arrays of one shape."""
-    return dict.fromkeys(names, ArraySpec(axes, infinite=infinite))
-
-
-SCALING = _specs("inputs", "centre") | _specs(
-    "inputs", "scale", "low", "high", "squash", infinite=True
+SCALING = declared("centre: inputs") | declared(
+    "scale: inputs; low: inputs; high: inputs; squash: inputs", infinite=True
 )
-LAYER = _specs("neurons inputs", "W") | _specs("neurons", "b") | _specs("features", "step")
-READOUT = _specs("features outputs", "coef") | _specs("outputs", "intercept")
-MOMENTS = (
-    _specs("features", "F1")
-    | _specs("outputs", "y1", "yty")
-    | _specs("features features", "FtF")
-    | _specs("features outputs", "Fty")
+LAYER = declared("W: neurons inputs; b: neurons; step: features")
+READOUT = declared("coef: features outputs; intercept: outputs")
+MOMENTS = declared(
+    "F1: features; y1: outputs; FtF: features features; Fty: features outputs; yty: outputs"
 )
-TARGETS = _specs("outputs", "centre", "scale", "step") | _specs(
-    "outputs", "low", "high", infinite=True
+TARGETS = declared("centre: outputs; scale: outputs; step: outputs")
+TARGETS |= declared("low: outputs; high: outputs", infinite=True)
+FAR_TARGETS = {"far_keys": KEYS} | declared("far_y: rows outputs")
+STATISTICS = declared(
+    "metric: columns columns; untrained: eigenvalues; residuals: held_out outputs; "
+    "residual_weights: held_out; predicted: held_out outputs; column_importances: importances"
 )
-FAR_TARGETS = {"far_keys": KEYS, "far_y": ArraySpec("rows outputs")}
-STATISTICS = (
-    _specs("columns columns", "metric")
-    | _specs("eigenvalues", "untrained")
-    | _specs("held_out outputs", "residuals", "residual_predictions")
-    | _specs("held_out", "residual_weights")
-    | _specs("importances", "column_importances")
-    | _specs("classes", "class_shares")
-)
-TALLY = {"keys": KEYS, **_specs("rows", "weights", "copies")}
-TALLY_ROWS = _specs("rows inputs", "z") | _specs("rows outputs", "t")
+TALLY = {"keys": KEYS} | declared("weights: rows; copies: rows")
+TALLY_ROWS = declared("z: rows inputs; t: rows outputs")
 # entries of the header with numbers; those that are not finite were written as text
 NUMERIC_ENTRIES = (
     *("layer", "choice", "trials", "parameters", "ridges", "slope", "weight"),
@@ -173,8 +166,7 @@ def _arrays(fitted: Fitted) -> Arrays:
             arrays |= _arrays_of(member.ridge_readout, READOUT, "", number)
         if member.head is not None:
             arrays |= _arrays_of(member.head, READOUT, "head_", number)
-    own = {"residual_predictions": statistics.predicted, "class_shares": statistics.link.shares}
-    arrays |= _arrays_of(statistics, STATISTICS.keys() - own.keys()) | own
+    arrays |= _arrays_of(statistics, STATISTICS) | {"class_shares": statistics.link.shares}
     for number, part in enumerate(fitted.parts):
         arrays |= {_numbered(f"part_{name}", number): a for name, a in part.arrays().items()}
     if tally is not None:
@@ -249,23 +241,27 @@ def _translate_from_0_3(header: dict[str, Any], arrays: Arrays) -> None:
         for owner, name in ((column, "categories"), (column["statistics"] or {}, "values")):
             if owner.get(name):
                 owner[name] = [None if value == NONE else value for value in owner[name]]
-    parts: list[tuple[str, dict[str, Any], dict[str, Any]]] = []
+    arrays["predicted"] = arrays.pop("residual_predictions")
+    header["parts"] = []
+
+    def add(part: str, facts: Mapping[str, Any], named: Arrays) -> None:
+        number = len(header["parts"])
+        header["parts"].append({"part": part, **facts})
+        arrays.update({_numbered(f"part_{name}", number): array for name, array in named.items()})
+
+    def of_0_3(prefix: str, names: Iterable[str], number: int = 0) -> Arrays:
+        return {name: arrays[_numbered(prefix + name, number)] for name in names}
+
     for number, facts in enumerate(header["neighbours"]):
-        names = ("root", "keys", "points", "t", "w")
-        named = {name: arrays[_numbered(f"near_{name}", number)] for name in names}
-        parts.append(("neighbours", facts, named))
+        add("neighbours", facts, of_0_3("near_", ("root", "keys", "points", "t", "w"), number))
     for number, (first, bound, layers) in enumerate(header["networks"]):
-        codes = ("column", "start", "rise", "stop", "fall")
-        named = {"codes": np.stack([arrays[_numbered(f"code_{name}", number)] for name in codes])}
-        for name in (f"{letter}{layer}" for letter in "Wb" for layer in range(layers)):
-            named[name] = arrays[_numbered(f"network_{name[0]}_{name[1:]}", number)]
-        parts.append(("networks", {"first": first, "bound": bound, "layers": layers}, named))
+        codes = of_0_3("code_", ("column", "start", "rise", "stop", "fall"), number)
+        named = of_0_3("network_", (f"{x}_{i}" for x in "Wb" for i in range(layers)), number)
+        named = {name.replace("_", ""): array for name, array in named.items()}
+        facts = {"first": first, "bound": bound, "layers": layers}
+        add("networks", facts, {"codes": np.stack([*codes.values()]), **named})
     if "tree_values" in arrays:
-        names = ("columns", "thresholds", "values")
-        parts.append(("trees", {}, {name: arrays[f"tree_{name}"] for name in names}))
-    header["parts"] = [{"part": kind, **facts} for kind, facts, _ in parts]
-    for number, (_, _, named) in enumerate(parts):
-        arrays |= {_numbered(f"part_{name}", number): array for name, array in named.items()}
+        add("trees", {}, of_0_3("tree_", ("columns", "thresholds", "values")))
 
 
 class ModelReader:
@@ -285,7 +281,9 @@ class ModelReader:
             "classes": classes if len(arrays["class_shares"]) else 0,  # none without held-out rows
         }
 
-    def take(self, specs: Specs, prefix: str = "", number: int = 0, **sizes: int) -> Arrays:
+    def take(
+        self, specs: Mapping[str, ArraySpec], prefix: str = "", number: int = 0, **sizes: int
+    ) -> Arrays:
         """Return the arrays of these names, those of a member or of one of several parts."""
         arrays = {name: self.arrays[_numbered(prefix + name, number)] for name in specs}
         check_arrays(specs, arrays, {**self.sizes, **sizes})
@@ -297,10 +295,7 @@ class ModelReader:
     def fitted(self) -> Fitted:
         """Return the fitted model."""
         header = self.header
-        statistics = self.take(STATISTICS)
-        link = Link(
-            float(header["slope"]), float(header["link_rows"]), statistics.pop("class_shares")
-        )
+        (shares,) = self.take(declared("class_shares: classes")).values()
         added, removed = map(int, header["changes"])
         learned, tally = header.get("learned_from"), self._tally()
         if learned is not None:
@@ -311,10 +306,9 @@ class ModelReader:
             self.targets,
             None if header["encoding"] is None else Encoding.from_list(header["encoding"]),
             FitStatistics(
-                predicted=statistics.pop("residual_predictions"),
-                **statistics,
+                **self.take(STATISTICS),
                 effective_rows=float(header["effective_rows"]),
-                link=link,
+                link=Link(float(header["slope"]), float(header["link_rows"]), shares),
                 choice=dict(header["choice"]),
                 trials=tuple(header["trials"]),
                 rows=header["rows_at_fit"],

@@ -316,6 +316,12 @@ class Fitted:
         return self.members[0].sums.rows
 
     @property
+    def seed(self) -> int:
+        """Seed of the keys of rows."""
+        known = (self.learned_from, self.tally, *self.row_parts)
+        return next((each.seed for each in known if each is not None), 0)
+
+    @property
     def is_frozen(self) -> bool:
         """True if the model was saved without its sums."""
         return isinstance(self.members[0].sums, FrozenSums)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import get_ops, to_numpy
+from onegrad.arrays import Floats, get_ops, to_numpy
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.parallel.threads import thread_map
 from onegrad.ridge import Moments
@@ -58,17 +58,20 @@ class MomentsPass:
         return sum_over_blocks(self.block, partition)
 
     def block(self, block: RowBlock) -> CommitteeMoments:
-        """Return the moments of one block, computed on the device."""
-        X, y, w = block.X, block_targets(block), block.w
+        """Return the moments of one block."""
+        X, y, w = block.X, block_targets(block), block_weights(block)
         if self.skip_below:
             keep = np.flatnonzero(row_keys(X, y, self.seed) >= np.uint64(self.skip_below))
-            X, y, w = take_rows(X, keep), y[keep], None if w is None else w[keep]
-        x, t = encode(X, self.encoding, training=True), self.targets.encode(y)
-        w = self.targets.weighted(t, w)
+            X, y, w = take_rows(X, keep), y[keep], w[keep]
+        t = self.targets.encode(y)
+        return self.sums(encode(X, self.encoding, training=True), t, self.targets.weighted(t, w))
+
+    def sums(self, x: Floats, t: Floats, w: Floats) -> CommitteeMoments:
+        """Return the moments of encoded rows, computed on the device."""
         if self.device == "cpu":
             return CommitteeMoments(tuple(layer.moments(x, t, w) for layer in self.layers))
         ops = get_ops(self.device)
-        rows = [None if values is None else ops.asarray(values) for values in (x, t, w)]
+        rows = [ops.asarray(values) for values in (x, t, w)]
         sums = (DeviceLayer.of(layer, ops).moments(*rows) for layer in self.layers)
         on_host = (
             Moments(m.rows, m.weight, *map(to_numpy, (m.F1, m.y1, m.FtF, m.Fty, m.yty)))
@@ -104,47 +107,33 @@ class RowSums:
 def sum_rows(partition: Partition, fitted: Fitted, device: str) -> RowSums | None:
     """Return the sums over a partition's rows for a fitted model; None if it is empty."""
     moments = MomentsPass(fitted.layers, fitted.targets, fitted.encoding, device)
+    tally, learned_from = fitted.tally, fitted.learned_from
 
     def of_block(block: RowBlock) -> RowSums:
-        targets, y, w, tally = fitted.targets, block_targets(block), block_weights(block), None
-        sums, keys = moments.block(block), None
-        if fitted.tally is not None:
-            seed = fitted.tally.seed
-            keys, z, t = block_keys(block, fitted, seed), None, None
-            if fitted.tally.z is not None:
-                x = encode(block.X, fitted.encoding, training=True)
-                z, t = fitted.layers[0].scaling(x)[w > 0], targets.encode(y)[w > 0]
-            tally = Tally.of(keys[w > 0], w[w > 0], seed, None, z, t)
+        targets, y, weights = fitted.targets, block_targets(block), block_weights(block)
+        x, t = encode(block.X, fitted.encoding, training=True), targets.encode(y)
+        keys, w = block_keys(block, fitted), targets.weighted(t, weights)
+        z = fitted.layers[0].scaling(x)
+        tally_of_rows = None
+        if tally is not None:
+            there = weights > 0
+            rows = (None, None) if tally.z is None else (z[there], t[there])
+            tally_of_rows = Tally.of(keys[there], weights[there], tally.seed, None, *rows)
         if isinstance(targets, NumericTargets):
-            targets = targets.widened(y.reshape(len(y), -1), keys)
-        learned = _count_learned(block, fitted)
-        return RowSums(sums, tally, targets, learned, _rows_of_parts(block, fitted))
+            targets = targets.widened(y.reshape(len(y), -1), None if tally is None else keys)
+        learned = len(keys)
+        if learned_from is not None:
+            learned = int(np.isin(keys, learned_from.keys).sum())
+        of_parts = (part.rows_of(keys, z, t, w) for part in fitted.row_parts)
+        return RowSums(moments.sums(x, t, w), tally_of_rows, targets, learned, tuple(of_parts))
 
     return sum_over_blocks(of_block, partition)
 
 
-def _count_learned(block: RowBlock, fitted: Fitted) -> int:
-    """Return how many rows of a block are among those that the model was learned from."""
-    if fitted.learned_from is None:
-        return len(block)
-    keys = block_keys(block, fitted, fitted.learned_from.seed)
-    return int(np.isin(keys, fitted.learned_from.keys).sum())
-
-
-def _rows_of_parts(block: RowBlock, fitted: Fitted) -> tuple[Any, ...]:
-    if not fitted.row_parts:
-        return ()
-    keys = block_keys(block, fitted, fitted.row_parts[0].seed)
-    z = fitted.layers[0].scaling(encode(block.X, fitted.encoding, training=True))
-    t = fitted.targets.encode(block_targets(block))
-    w = fitted.targets.weighted(t, block_weights(block))
-    return tuple(part.rows_of(keys, z, t, w) for part in fitted.row_parts)
-
-
-def block_keys(block: RowBlock, fitted: Fitted, seed: int) -> RowKeys:
+def block_keys(block: RowBlock, fitted: Fitted) -> RowKeys:
     """Return the keys of a block's rows, as those of the fit have them."""
     X = block.X if fitted.encoding is None else fitted.encoding.select(block.X)
-    return row_keys(X, block_targets(block), seed)
+    return row_keys(X, block_targets(block), fitted.seed)
 
 
 def widened(targets: Targets, other: Targets) -> Targets:
@@ -311,7 +300,7 @@ def calibrate(fitted: Fitted, blocks: Iterator[RowBlock]) -> Fitted:
     for block in checked(blocks):
         x, t = encode(block.X, fitted.encoding), targets.encode(block_targets(block))
         if tally is not None:
-            in_model = np.isin(block_keys(block, fitted, tally.seed), tally.keys)
+            in_model = np.isin(block_keys(block, fitted), tally.keys)
             if in_model.any():
                 problem = f"{in_model.sum()} of its rows are in the model; give rows that are not"
                 raise InvalidInput("X", problem=problem)

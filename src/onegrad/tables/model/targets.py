@@ -69,8 +69,8 @@ class NumericTargets:
     def outputs(self) -> int:
         return len(self.centre)
 
-    def weighted(self, _t: Floats, w: Any) -> Any:
-        """Return the weights of rows, or None, as they are: targets have none."""
+    def weighted(self, _t: Floats, w: Floats) -> Floats:
+        """Return the weights of rows as they are: targets have none."""
         return w
 
     def encode(self, y: Values) -> Floats:
@@ -205,7 +205,7 @@ class LabelTargets(ABC):
         """Return scores as they are: they have no bounds."""
         return t
 
-    def weighted(self, _t: Floats, w: Any) -> Any:
+    def weighted(self, _t: Floats, w: Floats) -> Floats:
         """Return the weights of rows with these labels."""
         return w
 
@@ -291,12 +291,9 @@ class ClassTargets(LabelTargets):
             raise InvalidInput("label", label, problem=f"it is not among the classes {classes}")
         return index
 
-    def weighted(self, t: Floats, w: Any) -> Any:
+    def weighted(self, t: Floats, w: Floats) -> Floats:
         """Return the weights of rows with these labels: times those of their classes."""
-        if self.weights is None:
-            return w
-        of_class = self.weights[self._number(t)]
-        return of_class if w is None else of_class * w
+        return w if self.weights is None else self.weights[self._number(t)] * w
 
     def encode(self, y: Values) -> Floats:
         """Return (n, K) plus and minus ones."""
