@@ -49,6 +49,7 @@ FIRST_OUTPUTS = 0.3  # size of the outputs before the first step
 # of their epochs: targets without noise take many. On jungle chess with 30,000 rows the held-out
 # loss falls from 0.118 to 0.031 when the rate starts again
 MANY_ROWS_REPEATS = 3
+MAX_LAYERS = 8  # of a network in a file
 CODED = 1  # number of their random numbers
 TYPICAL_EPOCHS_SHARE = 0.6  # of the epochs, which are made
 
@@ -139,7 +140,10 @@ class CodedNetwork(Part):
 
     @classmethod
     def specs(cls, facts: Mapping[str, Any]) -> dict[str, ArraySpec]:
-        axes = ["seen", *(f"hidden{i}" for i in range(1, int(facts["layers"]))), "outputs"]
+        layers = int(facts["layers"])
+        if not 0 < layers <= MAX_LAYERS:
+            raise InvalidInput("network", problem=f"it has {layers} layers")
+        axes = ["seen", *(f"hidden{i}" for i in range(1, layers)), "outputs"]
         weights = {
             f"W{i}": ArraySpec(f"{before} {after}", np.float32)
             for i, (before, after) in enumerate(pairwise(axes))
