@@ -74,14 +74,15 @@ def readout_rule(problem: Problem, step: StepNumbers, mean: float, square: float
 
 
 def neuron_types(
-    problem: Problem, step: StepNumbers, rows: TrainingRows, readouts: int
+    problem: Problem, step: StepNumbers, mean: float, square: float, readouts: int
 ) -> NeuronTypes:
     """Return the types of neurons, with so many nodes of a normal readout.
 
+    mean, square : E r and E r^2.
     Readouts of one size have two lengths of Gaussian weights as types; with others lengths make no
     difference beyond their mean effect.
     """
-    rule = readout_rule(problem, step, rows.residual_mean, rows.residual_square)
+    rule = readout_rule(problem, step, mean, square)
     normal, p = rule.nodes(readouts)
     large = p > MIN_TYPE_WEIGHT
     g, weight = readout_law(problem, (normal[large], p[large] / p[large].sum()))
@@ -96,7 +97,6 @@ def neuron_types(
     epsilon = 2 * step.c2 * gamma
     own = -gamma * (step.own_output + 6 * step.c3 * step.b * step.backward) * g
     own = own / np.sqrt(problem.N)
-    mean, square = rows.residual_mean, rows.residual_square
     noise = problem.phi_step * square
     rho2 = size**2 * (
         (1 + own) ** 2 + 2 * (1 + own) * epsilon * mean + epsilon**2 * (mean**2 + noise)
