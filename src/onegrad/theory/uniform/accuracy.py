@@ -17,15 +17,21 @@ from importlib.resources import files
 
 import numpy as np
 
+from onegrad.arrays import Floats
 from onegrad.functions.function import Function
-from onegrad.functions.hermite import expect
+from onegrad.functions.hermite import expect, gauss_hermite
 from onegrad.problem import Problem
 from onegrad.theory.prediction import TrainTest
 from onegrad.theory.uniform.first_step import StepNumbers
 from onegrad.theory.uniform.preparation import Prepared
-from onegrad.theory.uniform.quadrature_nodes import bulk_variance
+from onegrad.theory.uniform.quadrature_nodes import (
+    bulk_variance,
+    readout_law,
+    weights_along_v,
+)
 from onegrad.theory.uniform.ridge_errors import RidgeErrors
 
+READOUT_NODES = 9  # of normal readouts, for a mean over neurons
 MAX_STEEPNESS = 20.0  # beyond it predictions were off by a factor of two and more
 PLAIN_ROUTE = "fresh rows"  # the route of the theory without extensions
 SHARED = "every route"  # the section of coefficients that routes have where theirs say nothing else
@@ -75,20 +81,45 @@ def neglected_sizes(problem: Problem, step: StepNumbers, values: RidgeErrors) ->
 
 
 def neglected_of_directions(prepared: Prepared) -> NeglectedSizes:
-    """Return what is neglected where M singles out a direction of the labels off v.
-
-    Neurons read its square to first order of their squared weight along it, which is small only as
-    1/d; it matters for the part of their outputs that is quadratic.
-    """
+    """Return what is neglected where one direction has a large share of a neuron's variance."""
     problem, step, covariance = prepared.problem, prepared.step, prepared.covariance
-    one, energy = np.ones(1), problem.sigma.second_moment
+    g, weight = readout_law(problem, gauss_hermite(READOUT_NODES))
+    along_v = weights_along_v(step, problem.phi_step, g, covariance.along)
     bulk, seen = (
-        bulk_variance(step, problem.phi_step, one, measure)[0] @ measure.vector**2
+        bulk_variance(step, problem.phi_step, g, measure)
         for measure in (covariance.trace, covariance.teacher)
     )
-    weight = max(float(seen.max() / bulk.max()) - 1, 0.0) / problem.d
-    even = 2 * step.c2**2 / energy if energy else 0.0
-    return {"a direction that the quadratic part of the labels singles out": even * weight}
+    vector = covariance.teacher.vector
+    off = np.einsum("ur,ri,rj->uij", seen, vector, vector)
+    return neglected_of_shares(problem.d, weight, along_v, off, bulk @ covariance.trace.weight)
+
+
+def neglected_of_shares(
+    d: int, weight: Floats, along_v: Floats, off: Floats, bulk: Floats
+) -> NeglectedSizes:
+    r"""Return what is neglected where one direction has a large share of a neuron's variance.
+
+    .. math:: \Big\langle\frac{\lambda}{\lambda + \rho^2}\Big\rangle - \frac1{1 + d},
+
+    :math:`\lambda` the variance of a neuron's random weight along v, or its largest one along a
+    special direction off v. Features read the first by a rule, and the others to second order.
+
+    weight : (U,) of types of neurons.
+    along_v : (U,) d times the variance of their random weights along v.
+    off : (U, k, k) d times the covariance of their weights along special directions off v.
+    bulk : (U,) d times the variance of a weight, rho^2.
+    """
+
+    def share(variance: Floats) -> float:
+        one = float(weight @ (variance / (variance + d * bulk))) - 1 / (1 + d)
+        return max(one, 0.0)
+
+    return {
+        "random weights along the learned direction, which the step lengthens": share(along_v),
+        "a direction that the quadratic part of the labels singles out": share(
+            np.linalg.eigvalsh(off)[:, -1]
+        ),
+    }
 
 
 def neglected_of_preconditioned_step(prepared: Prepared) -> NeglectedSizes:

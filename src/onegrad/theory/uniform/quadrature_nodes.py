@@ -162,16 +162,17 @@ def neuron_nodes(
     own = 6 * step.c3 * step.b * (omega - step.backward * along_row)
     own += np.sqrt(step.own_noise) * xi * sign - step.own_output * along_row
     own *= step.gamma * g
-    gamma_g = step.gamma * g
-    kappa_v = (
-        1
-        + 4 * step.c2 * gamma_g * v.M_vv
-        + gamma_g**2 * (4 * step.c2**2 * v.Mv_squared + step.nu * problem.phi_step * v.S_vv)
-    )
-    kappa_v = np.maximum(kappa_v, 0.0)
+    kappa_v = weights_along_v(step, problem.phi_step, g, v)
     s = s + omega * (np.sqrt(kappa_v) - 1 + own)
     norm = 1 + length_fluctuation(problem) * xi
     return NeuronNodes(s, g, norm, own, weight=weight / 2, start=omega, along=kappa_v)
+
+
+def weights_along_v(step: StepNumbers, phi_step: float, g: Floats, v: AlongStep) -> Floats:
+    r"""Return d times the variance of random weights along v, :math:`\kappa_v`."""
+    gamma_g = step.gamma * g
+    squares = 4 * step.c2**2 * v.Mv_squared + step.nu * phi_step * v.S_vv
+    return np.maximum(1 + 4 * step.c2 * gamma_g * v.M_vv + gamma_g**2 * squares, 0.0)
 
 
 def bulk_variance(

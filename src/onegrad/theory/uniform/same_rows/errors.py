@@ -33,12 +33,17 @@ from onegrad.theory.uniform.same_rows.label_fit import (
     label_problem,
     quadratic_problem,
 )
-from onegrad.theory.uniform.same_rows.neurons import NeuronTypes, neuron_types, readout_rule
+from onegrad.theory.uniform.same_rows.neurons import (
+    NeuronTypes,
+    neuron_types,
+    readout_rule,
+    weights_in_the_plane,
+)
 from onegrad.theory.uniform.same_rows.training_rows import (
     MAX_INDICES,
     energy_of_long_rows,
     fine_grids,
-    fresh_points,
+    fresh_points_needed,
     fresh_rows,
     residual_moments,
     step_on_its_rows,
@@ -81,6 +86,7 @@ class SameErrors:
     step: StepNumbers
     values: RidgeErrors  # with a gap that is direct over total response to the penalty
     solution: fixed_point.FieldSolution
+    neglected: accuracy.NeglectedSizes  # beside those of fresh rows
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,7 @@ class SameEquations:
     fresh: fixed_point.FreshForms
     labels: LabelProblem
     energy: float
+    neglected: accuracy.NeglectedSizes  # beside those of fresh rows
 
 
 @dataclass(frozen=True)
@@ -133,6 +140,10 @@ def same_equations(rows: RowsOfStep, nodes: SameNodes) -> SameEquations:
     fresh = fresh_rows(problem, step, rule, rule.count(1.0))
     features = training_features(problem, step, types, training.rows)
     of_fresh = fresh_features(problem, types, fresh)
+    plane = weights_in_the_plane(problem, step, types, training)
+    neglected = accuracy.neglected_of_shares(
+        problem.d, types.weight, plane[:, 0, 0], plane[:, 1:, 1:], types.rho**2
+    )
     fit = label_problem(problem, step, types, training, fresh, features, of_fresh, second_order)
     return SameEquations(
         step,
@@ -141,6 +152,7 @@ def same_equations(rows: RowsOfStep, nodes: SameNodes) -> SameEquations:
         fixed_point.fresh_forms(fresh, of_fresh),
         fit,
         problem.sigma.second_moment,
+        neglected,
     )
 
 
@@ -153,7 +165,8 @@ def same_errors(eq: SameEquations, start: fixed_point.FieldState | None = None) 
     # d delta/d lambda is one without the reaction of the rest
     ddelta = -tangents[1].log_a * solution.state.delta
     gap = 1 / float(eq.types.weight @ ddelta)
-    return SameErrors(eq.step, RidgeErrors(train, eq.forms.ridge * norm, test, gap), solution)
+    values = RidgeErrors(train, eq.forms.ridge * norm, test, gap)
+    return SameErrors(eq.step, values, solution, eq.neglected)
 
 
 def left_out_error(eq: SameEquations) -> float:
@@ -285,7 +298,7 @@ def refine_same_rows(problem: Problem, rtol: float) -> SameEvaluation:
             bins,
             max(NODES_PER_BIN, int(np.ceil(share * NODES_PER_WIDTH * strength))),
             readouts,
-            fresh_points(problem, share * strength),
+            fresh_points_needed(problem, share * strength),
         )
         for bins, share in zip(
             BINS if one_size else BINS_OF_MANY_READOUTS, LEVEL_SHARES, strict=True
@@ -347,7 +360,7 @@ def evaluate_same_rows(
 def _errors_of_one(problem: Problem, finest: SameEvaluation, rtol: float) -> Errors:
     """Return the errors of one problem with their accuracy, spread and warnings."""
     error, first = finest.quadrature_error, finest.values[0]
-    sizes = accuracy.neglected_sizes(problem, first.step, first.values)
+    sizes = accuracy.neglected_sizes(problem, first.step, first.values) | first.neglected
     teacher = LabelLaw.of(problem).teacher
     energy = teacher.second_moment + problem.noise**2
     # the sums of r x are fixed along v and the teacher's directions too, where long rows count

@@ -40,9 +40,9 @@ Counts = np.ndarray[Any, np.dtype[np.intp]]
 FINE_NODES = {1: 20, 2: 14, 3: 9, 4: 6, 5: 5, 6: 4}  # of each index, by the number of indices
 MAX_INDICES = 6
 KINKED_NODES = (41, 48)  # of the fresh index, and of the teacher's off it, where it has kinks
-# of a fresh index, over the width rho/s on which features change: with 20 points in all the test
-# error is 83 % off at s/rho = 7, with twice these it changes by 0.3 %. Without noise in r the points
-# of a bin lie in clumps, one for each point of the other indices
+# of a fresh index, over the width rho/s on which features change: at s/rho = 7 the test error is
+# 83 % off with 20 points in all, and changes by 0.3 % with twice these. Without noise in r the
+# points of a bin lie in clumps, one for each point of the other indices
 POINTS_PER_WIDTH, POINTS_PER_WIDTH_WITHOUT_NOISE = 3.0, 6.0
 MAX_POINTS = 400_000  # of one length, of which several indices may have fewer: 40 MB
 RUNS_OF_ROWS = 100  # a tail is cut where fewer than one row of so many networks is expected
@@ -189,19 +189,19 @@ def fine_grids(
     return long, short
 
 
-def fresh_points(problem: Problem, strength: float) -> int:
-    r"""Return the number of points of a fresh index that resolves features.
+def fresh_points_needed(problem: Problem, strength: float) -> int:
+    r"""Return the number of points of a fresh index that resolves features; 0 if the usual do.
 
     Features change over :math:`\rho/s`, the inverse of the strength, and the index is on
     :math:`\pm` the cutoff.
     """
-    blurred = problem.noise > 0 or problem.residual == "full"
+    m, blurred = LabelLaw.of(problem).indices, problem.noise > 0 or problem.residual == "full"
     per_width = POINTS_PER_WIDTH if blurred else POINTS_PER_WIDTH_WITHOUT_NOISE
-    edge = residuals.normal_cutoff(RUNS_OF_ROWS * problem.n)
-    others = FINE_NODES[LabelLaw.of(problem).indices] ** LabelLaw.of(problem).indices
+    edge = rules.normal_cutoff(RUNS_OF_ROWS * problem.n)
+    others = FINE_NODES[m] ** m * (GAUSSIAN_NOISE_NODES if blurred else 1)
     others *= OUTPUT_NODES if problem.residual == "full" else 1
-    others *= GAUSSIAN_NOISE_NODES if blurred else 1
-    return min(int(np.ceil(per_width * 2 * edge * strength)), MAX_POINTS // others)
+    count = min(int(np.ceil(per_width * 2 * edge * strength)), MAX_POINTS // others)
+    return count if count > FINE_NODES[m] else 0
 
 
 def residual_moments(grids: tuple[RowGrid, RowGrid]) -> tuple[float, float]:
@@ -315,8 +315,8 @@ def _points(
     teacher_rule = _even_rule(KINKED_NODES[1], edge) if kinked else _index_rule(m, edge)
     if kinked and not replaced:
         fresh_rule = _even_rule(max(KINKED_NODES[0], fresh_points), edge)
-    elif fresh_points > FINE_NODES[m]:
-        fresh_rule = residuals.cut_gaussian(fresh_points, edge)
+    elif fresh_points:
+        fresh_rule = rules.cut_gaussian(fresh_points, edge)
     else:
         fresh_rule = _index_rule(m, edge)
     off_rule = gauss_hermite(INDEPENDENT_NODES) if replaced else teacher_rule
