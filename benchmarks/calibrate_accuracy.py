@@ -109,7 +109,7 @@ CALIBRATIONS = {
             "random_settings",
             "wide_settings",
             "strong_settings",
-        ),  # fmt: skip
+        ),
         ("held_out_precise",),
     ),
     "same rows": Calibration(

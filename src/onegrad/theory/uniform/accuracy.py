@@ -117,7 +117,7 @@ def neglected_of_shares(
     return {
         "random weights along the learned direction, which the step lengthens": share(along_v),
         "a direction that the quadratic part of the labels singles out": share(
-            np.linalg.eigvalsh(off)[:, -1]
+            np.linalg.eigvalsh(off)[:, -1].astype(float)
         ),
     }
 
