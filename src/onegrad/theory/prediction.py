@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -52,6 +53,8 @@ class Errors:
     # mean square of the labels where inputs have a covariance; else NaN
     label_energy: NumberOrArray = math.nan
     warnings: tuple[AssumptionWarning, ...] = ()  # one for each assumption that does not hold
+    # numbers that neglected terms grow with, by their names: one mapping for each problem
+    neglected: tuple[Mapping[str, float], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -1,0 +1,140 @@
+r"""How far a prediction may lie off: what it neglects, as numbers, and what these are worth.
+
+The theory drops terms that grow with known numbers :math:`f_j` of a problem. They are independent,
+so that its relative error (95 %) is
+
+.. math:: \text{accuracy}^2 = (\text{quadrature error})^2 + \sum_j(c_jf_j)^2,\qquad c_j \ge 0.
+
+The terms are the table `Neglected`, their coefficients data, `bars.json`: one set for the engine,
+of (train, test). `python benchmarks/calibrate_accuracy.py` fits them to one half of all simulated
+settings and prints how they fare on the other half. Nothing in bars.json is set elsewhere.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import files
+
+import numpy as np
+
+from onegrad.functions.function import Function
+from onegrad.functions.hermite import expect
+from onegrad.problem import Problem
+from onegrad.theory.prediction import TrainTest
+from onegrad.theory.uniform.evaluation import Evaluation
+from onegrad.theory.uniform.step import energy_of_long_rows
+
+MAX_STEEPNESS = 20.0  # beyond it predictions were off by a factor of two and more
+
+
+class Neglected(enum.Enum):
+    """What the theory neglects, in words."""
+
+    THEORY = "the error of the theory itself"
+    SMALL_SIZES = "small sizes"
+    VERY_SMALL_SIZES = "very small sizes"
+    STEEP_TAILS = "an activation with steep tails at a small d"
+    STEEP_LENGTHENED = "neurons that the step lengthens, of an activation with steep tails"
+    STEEP_FEATURES = "steep tails of the features near interpolation"
+    EVEN_FEW_ROWS = "an activation with an even part and a strong step on few rows"
+    EVEN_EQUAL = "equal readouts, an activation with an even part and a strong step"
+    EVEN_SIGNS = "readouts of both signs, an activation with an even part and a strong step"
+    CONSTANT = "a constant of the initial output that changes the length of neurons"
+    THRESHOLD = "ridge near zero at the interpolation threshold"
+    HEAVY_TAILS = "labels with heavy tails at a small d"
+    ALONG_V = "random weights along the learned direction, which the step lengthens"
+    OFF_V = "a direction that the quadratic part of the labels singles out"
+    STRONG_DIRECTION = "a direction of the inputs that has much of a neuron's variance"
+    SECOND_MOMENTS = "second moments of the step that differ from network to network"
+    TEACHERS = "errors that differ from teacher to teacher"
+
+
+Sizes = dict[Neglected, float]
+
+
+def neglected_sizes(problem: Problem, evaluations: Sequence[Evaluation]) -> Sizes:
+    """Return the numbers f_j that neglected terms grow with, means over the cases."""
+    of_cases = [_sizes_of_case(problem, evaluation) for evaluation in evaluations]
+    sizes = {term: float(np.mean([s[term] for s in of_cases])) for term in of_cases[0]}
+    if not evaluations[0].equations.step.inputs.isotropic:
+        tests = np.array([evaluation.test for evaluation in evaluations])
+        sizes[Neglected.TEACHERS] = float(tests.std() / tests.mean()) / np.sqrt(len(tests))
+    return sizes
+
+
+def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> Sizes:
+    eq, neurons = evaluation.equations, problem.readout
+    step, moments = eq.step, eq.moments
+    numbers, gap, d, rows = step.activation, max(evaluation.gap, 1e-9), problem.d, eq.step.laws.step_count
+    t = abs(step.gamma * numbers.c1 * step.b)
+    smallest = min(problem.n, d, problem.N, rows)
+    energy = problem.sigma.second_moment
+    tails = max(slope_kurtosis(problem.sigma) - 1, 0.0)
+    strong = t * t / (1 + t * t)
+    even = strong * (float(np.sqrt(2 * numbers.c2**2 / energy)) if energy else 0.0)
+    steepness = tails * strong / gap
+    growth = (2 * numbers.c2 * step.gamma * step.scale * step.laws.update.constant) ** 2
+    theta2 = float(step.overlaps @ step.overlaps)
+    noise = (step.gamma * step.b) ** 2 * numbers.nu * max(1 - theta2, 0.0)  # of weights, about
+    lengthened = noise / (1 + noise)
+    teacher, isotropic = step.labels.teacher, step.inputs.isotropic
+    label_energy = teacher.second_moment + problem.noise**2
+    labels = label_energy / evaluation.test
+    along, off = (max(share - 1 / (1 + d), 0.0) for share in (eq.along_v, eq.off_v))
+    dominant = max(along, off) * (not isotropic)
+    different = 3 * (step.gamma * numbers.c2) ** 2 * float(moments.S[0, 0]) / rows
+    return {
+        Neglected.THEORY: 1e-3,
+        Neglected.SMALL_SIZES: max(labels, 1.0) / smallest,
+        Neglected.VERY_SMALL_SIZES: (10 / smallest) ** 2,
+        Neglected.STEEP_TAILS: tails / d,
+        # measured and not derived: errors of H3 after a strong step fall like the root of 1/d
+        Neglected.STEEP_LENGTHENED: lengthened * float(np.sqrt(tails / d)),
+        # rows whose features are many times larger than others decide the fit
+        Neglected.STEEP_FEATURES: steepness / MAX_STEEPNESS * (steepness > MAX_STEEPNESS),
+        Neglected.EVEN_FEW_ROWS: even * d / (d + rows),
+        # all neurons are alike, and what the step does to each does not average out
+        Neglected.EVEN_EQUAL: even * labels * (neurons == "constant"),
+        # and two kinds of neurons, each of which leans its own way
+        Neglected.EVEN_SIGNS: even * (neurons == "rademacher"),
+        Neglected.CONSTANT: growth / (1 + growth),
+        Neglected.THRESHOLD: 1 / (problem.n * gap**2),
+        # the sums of r x are fixed along v and the labels' directions too, where long rows count
+        Neglected.HEAVY_TAILS: step.laws.same_rows
+        * energy_of_long_rows(teacher)
+        / (label_energy * d),
+        Neglected.ALONG_V: along * isotropic,
+        Neglected.OFF_V: off * isotropic,
+        Neglected.STRONG_DIRECTION: dominant,
+        Neglected.SECOND_MOMENTS: different / (1 + different) * (not isotropic),
+    }
+
+
+def stated_accuracy(sizes: Mapping[Neglected, float]) -> tuple[TrainTest, Neglected]:
+    """Return the relative error of train and test, 95 %, and its largest contribution.
+
+    The error of quadrature is not part of it.
+    """
+    table = coefficients()
+    terms = {term: np.array(table[term]) * f for term, f in sizes.items()}
+    train, test = np.sqrt(sum(term**2 for term in terms.values()))
+    largest = max(terms, key=lambda term: float(terms[term].max()))
+    return TrainTest(train=float(train), test=float(test)), largest
+
+
+@lru_cache(maxsize=1)
+def coefficients() -> Mapping[Neglected, tuple[float, float]]:
+    """Return the coefficients c_j of (train, test)."""
+    text = files("onegrad.theory.uniform").joinpath("bars.json").read_text("utf-8")
+    return {Neglected[name.upper()]: tuple(pair) for name, pair in json.loads(text).items()}
+
+
+@lru_cache(maxsize=256)
+def slope_kurtosis(sigma: Function) -> float:
+    r"""Return :math:`E\sigma'^4/(E\sigma'^2)^2`."""
+    second = sigma.slope_second_moment
+    fourth = expect(lambda z: sigma.derivative(z) ** 4, sigma.kinks)
+    return fourth / second**2 if second else 1.0

@@ -1,0 +1,211 @@
+r"""Errors of problems: their cases, as many nodes as a tolerance asks for, warm starts and bars.
+
+Fresh rows have rules that converge geometrically: what a coarser one changes, times `SHRINKING`, is
+the error. Rows in step and ridge have bins, whose error falls like one over the square of their
+number (more slowly for labels with heavy tails): the last two are extrapolated. Draws of the
+teacher are solved with coarse nodes, and what finer ones change in one of them moves their mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from onegrad.exceptions import AssumptionWarning, OutOfScope
+from onegrad.functions.function import MultiIndex
+from onegrad.problem import Problem
+from onegrad.theory.prediction import Errors, TrainTest
+from onegrad.theory.uniform import bars
+from onegrad.theory.uniform.concerns import concerns
+from onegrad.theory.uniform.evaluation import Evaluation, Nodes, errors
+from onegrad.theory.uniform.laws.inputs import FEW_DRAWS, MANY_DRAWS, InputSpectrum
+from onegrad.theory.uniform.laws.table import Laws, laws_of
+from onegrad.theory.uniform.solver import Solution
+from onegrad.theory.uniform.spread import spread
+
+SHRINKING = 0.25  # of the error by a rule that is finer by COARSER; a tenth in nine of ten problems
+COARSER = 4 / 3  # factor of spacings from level to level, and its inverse of numbers of nodes
+LEVELS = 3  # of fresh rows: one coarser than the usual nodes, and finer ones until rtol is met
+# of r, of rows in step and ridge: for readouts of one size, and for others
+BINS, BINS_OF_MANY_READOUTS = (12, 24, 48), (4, 8, 16)
+MAX_ERROR_OF_MEAN = 0.015  # over draws; above it more are taken: their bar alone would be 3 %
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """Means over a problem's cases, with the estimated error of their nodes."""
+
+    train: float
+    test: float
+    squared_loss: float
+    cases: tuple[Evaluation, ...]
+    quadrature_error: float
+    resolved: bool  # whether the tolerance was met
+
+    @property
+    def last(self) -> Solution:
+        """The solution to start others from."""
+        return self.cases[-1].solution
+
+
+def errors_of_problems(
+    problems: Sequence[Problem],
+    rtol: float,
+    nodes: Nodes | None = None,  # exactly these instead
+    spectrum: InputSpectrum | None = None,  # of the inputs; by default those of the problems' laws
+) -> list[Errors]:
+    """Return the errors of problems, each from the solution of the one before it."""
+    points, start = [], None
+    for problem in problems:
+        refinement = refine(problem, rtol, start, nodes, spectrum)
+        points.append(with_bars(problem, refinement))
+        start = refinement.last
+    return points
+
+
+def refine(
+    problem: Problem,
+    rtol: float,
+    start: Solution | None = None,
+    nodes: Nodes | None = None,
+    spectrum: InputSpectrum | None = None,
+) -> Refinement:
+    """Evaluate the cases of a problem's laws with as many nodes as rtol asks for."""
+    cases = laws_of(problem, spectrum)
+    if nodes is not None:
+        return mean_of(evaluate(cases, nodes, start), float("nan"))
+    if cases[0].inputs.isotropic:
+        return refine_cases(cases, rtol, start)
+    if isinstance(problem.teacher_function, MultiIndex):
+        name = problem.teacher_function.name
+        raise OutOfScope("uniform", "teacher", name, "teachers of one index on such inputs")
+    means = refine_draws(cases, rtol, start)
+    if error_of_mean(means) > MAX_ERROR_OF_MEAN and len(cases) >= FEW_DRAWS:
+        means = refine_draws(laws_of(problem, spectrum, MANY_DRAWS), rtol, means.last)
+    return means
+
+
+def refine_cases(cases: Sequence[Laws], rtol: float, start: Solution | None) -> Refinement:
+    """Evaluate all cases with finer and finer nodes until rtol is met."""
+    levels, extrapolated = levels_of(cases[0])
+    finer = mean_of(evaluate(cases, levels[0], start))
+    change = 1.0
+    for nodes in levels[1:]:
+        coarser, finer = finer, mean_of(evaluate(cases, nodes, finer.last))
+        before, change = change, relative_change(coarser, finer)
+        error = SHRINKING * change if extrapolated else change * min(change / before, SHRINKING)
+        if error <= rtol:
+            break
+    if extrapolated:
+        finer = replace(
+            finer,
+            **{
+                name: getattr(finer, name) + (getattr(finer, name) - getattr(coarser, name)) / 3
+                for name in ("train", "test", "squared_loss")
+            },
+        )
+    return replace(finer, quadrature_error=error, resolved=error <= rtol)
+
+
+def refine_draws(cases: Sequence[Laws], rtol: float, start: Solution | None) -> Refinement:
+    """Evaluate all draws with few nodes, and correct their mean by what finer ones change in one."""
+    levels, _ = levels_of(cases[0])
+    few = mean_of(evaluate(cases, levels[0], start))
+    one = refine_cases(cases[-1:], rtol, few.last)
+    coarse = few.cases[-1]
+    train, test = one.train / coarse.train, one.test / coarse.test
+    return replace(
+        few,
+        train=train * few.train,
+        test=test * few.test,
+        squared_loss=train * few.squared_loss,
+        quadrature_error=one.quadrature_error,
+        resolved=one.resolved,
+    )
+
+
+def levels_of(laws: Laws) -> tuple[list[Nodes], bool]:
+    """Return numbers of nodes, coarse to fine, and whether the last are extrapolated."""
+    usual = Nodes()
+    if laws.same_rows:
+        counts = BINS if laws.neurons.one_size else BINS_OF_MANY_READOUTS
+        return [replace(usual, bins=bins) for bins in counts], True
+    factors = COARSER ** np.arange(-1, LEVELS)
+    return [
+        replace(
+            usual,
+            residual=int(np.ceil(usual.residual * factor)),
+            index=usual.index / factor,
+            readout=usual.readout / max(factor, 1.0),
+        )
+        for factor in factors.tolist()
+    ], False
+
+
+def evaluate(cases: Sequence[Laws], nodes: Nodes, start: Solution | None) -> list[Evaluation]:
+    """Return the errors of cases, each from the solution of the one before it."""
+    evaluations: list[Evaluation] = []
+    for laws in cases:
+        evaluations.append(errors(laws, nodes, start))
+        start = evaluations[-1].solution
+    return evaluations
+
+
+def mean_of(cases: Sequence[Evaluation], error: float = float("nan")) -> Refinement:
+    """Return the mean over cases."""
+    train, test, loss = (
+        float(np.mean([getattr(case, name) for case in cases]))
+        for name in ("train", "test", "squared_loss")
+    )
+    return Refinement(train, test, loss, tuple(cases), error, resolved=True)
+
+
+def relative_change(a: Refinement, b: Refinement) -> float:
+    """Return the larger relative difference of train and test."""
+    return max(abs(a.train / b.train - 1), abs(a.test / b.test - 1))
+
+
+def error_of_mean(means: Refinement) -> float:
+    """Return the relative standard error of the test error's mean over draws."""
+    tests = np.array([case.test for case in means.cases])
+    return float(tests.std() / tests.mean() / np.sqrt(len(tests)))
+
+
+def with_bars(problem: Problem, refinement: Refinement) -> Errors:
+    """Return the errors of a refinement with their accuracy, spread and warnings."""
+    cases, error = refinement.cases, refinement.quadrature_error
+    sizes = bars.neglected_sizes(problem, cases)
+    accuracy, largest = bars.stated_accuracy(sizes)
+    within = [spread(problem, case, case.equations.step.labels.teacher) for case in cases]
+
+    def scatter(kind: str) -> float:
+        """Return the deviation of a network: within a case, and between cases."""
+        squares = [getattr(s, kind) ** 2 for s in within]
+        return float(np.sqrt(np.mean(squares) + np.var([getattr(case, kind) for case in cases])))
+
+    spreads = TrainTest(train=scatter("train"), test=scatter("test"))
+    warnings = concerns(problem, accuracy, largest.value, spreads.test / refinement.test)
+    if not refinement.resolved:
+        text = f"uniform theory: computed to within {100 * error:.1g} % (see quadrature_error)"
+        warnings = (*warnings, AssumptionWarning("uniform", "quadrature_error", text))
+    laws, first = cases[0].equations.step.laws, cases[0]
+    energies = [
+        case.equations.step.labels.teacher.second_moment + problem.noise**2 for case in cases
+    ]
+    rows = [pi.size for pi in (state.pi for state in first.solution.state.rows)]
+    return Errors(
+        train=refinement.train,
+        test=refinement.test,
+        squared_loss=refinement.squared_loss,
+        residual=first.solution.residual,
+        iterations=first.solution.iterations,
+        accuracy=accuracy.map(lambda value: float(np.hypot(value, np.nan_to_num(error)))),
+        spread=spreads,
+        quadrature_error=error,
+        nodes=(sum(rows), len(first.equations.types.g)),
+        label_energy=float("nan") if laws.inputs.isotropic else float(np.mean(energies)),
+        warnings=warnings,
+        neglected=({term.name.lower(): size for term, size in sizes.items()},),
+    )
