@@ -22,6 +22,7 @@ from onegrad.theory.uniform.concerns import concerns
 from onegrad.theory.uniform.evaluation import Evaluation, Nodes, errors
 from onegrad.theory.uniform.laws.inputs import FEW_DRAWS, MANY_DRAWS, InputSpectrum
 from onegrad.theory.uniform.laws.table import Laws, laws_of
+from onegrad.theory.uniform.ridge_errors import RidgeErrors
 from onegrad.theory.uniform.solver import Solution
 from onegrad.theory.uniform.spread import spread
 
@@ -110,7 +111,7 @@ def refine_cases(cases: Sequence[Laws], rtol: float, start: Solution | None) -> 
 
 
 def refine_draws(cases: Sequence[Laws], rtol: float, start: Solution | None) -> Refinement:
-    """Evaluate all draws with few nodes, and correct their mean by what finer ones change in one."""
+    """Evaluate draws with few nodes; what more change in one of them corrects their mean."""
     levels, _ = levels_of(cases[0])
     few = mean_of(evaluate(cases, levels[0], start))
     one = refine_cases(cases[-1:], rtol, few.last)
@@ -178,7 +179,14 @@ def with_bars(problem: Problem, refinement: Refinement) -> Errors:
     cases, error = refinement.cases, refinement.quadrature_error
     sizes = bars.neglected_sizes(problem, cases)
     accuracy, largest = bars.stated_accuracy(sizes)
-    within = [spread(problem, case, case.equations.step.labels.teacher) for case in cases]
+    within = [
+        spread(
+            problem,
+            RidgeErrors(case.train, case.penalty, case.test, case.gap),
+            case.equations.step.labels.teacher,
+        )
+        for case in cases
+    ]
 
     def scatter(kind: str) -> float:
         """Return the deviation of a network: within a case, and between cases."""

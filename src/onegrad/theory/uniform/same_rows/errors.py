@@ -142,7 +142,7 @@ def same_equations(rows: RowsOfStep, nodes: SameNodes) -> SameEquations:
     of_fresh = fresh_features(problem, types, fresh)
     plane = weights_in_the_plane(problem, step, types, training)
     neglected = accuracy.neglected_of_shares(
-        problem.d, types.weight, plane[:, 0, 0], plane[:, 1:, 1:], types.rho**2
+        problem, types.weight, plane[:, 0, 0], plane[:, 1:, 1:], types.rho**2
     )
     fit = label_problem(problem, step, types, training, fresh, features, of_fresh, second_order)
     return SameEquations(
