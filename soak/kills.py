@@ -63,7 +63,7 @@ class AttackedStore:
         """
         self.check_nothing_lost()
         with self.errors_are_faults(), Store(self.directory, create=False) as store:
-            failures = store.failures().items()
+            failures = store.condition().failed.items()
             recorded = [key for key, message in failures if "its process ended" in message]
             given_up = set(recorded[: kills // MAX_ATTEMPTS])
             if code != bool(failures):

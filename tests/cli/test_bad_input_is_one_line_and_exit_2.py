@@ -21,7 +21,7 @@ COMPLAINTS = {
         (f"{SIZES} --ridge 0", "--ridge must be"),
         (f"{SIZES} --noise nan", "--noise must be"),
         ("--n 1 --d 50 --N 60 --alpha 0.2", "--alpha"),
-        (f"{SIZES} --alpha 0.2 --eta 3", "--alpha: give --alpha or --eta"),
+        (f"{SIZES} --alpha 0.2 --eta 3", "--eta: give --eta or --alpha"),
         (f"{SIZES} --teacher 'H1 +* H2'", "--teacher 'H1 +* H2'"),
         (f"{SIZES} --weights square", "--weights"),
         (f"{SIZES} --inputs 'student-t(1)'", "--inputs"),

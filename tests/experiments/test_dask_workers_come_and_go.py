@@ -65,7 +65,7 @@ def test_a_measure_that_raises_is_noted_and_retried(cluster: Any, tmp_path: Path
     with executor(address) as execute, Store(tmp_path) as store:
         summary = run_cells([*cells, *good], store, MEASURES, execute)
         assert (summary.computed, summary.failed) == (3, 3)
-        failures = store.failures()
+        failures = store.condition().failed
     assert set(failures) == {c.key for c in cells}
     assert all(
         "ValueError: sleep length" in message and ".py:" in message for message in failures.values()

@@ -92,7 +92,7 @@ def test_a_study_draws_compares_and_speaks(
     with Store(tmp_path) as store:
         results = Results(study.spec, store)
         cells = [cell for of_grid in results.cells.values() for cell in of_grid]
-        assert run_cells(cells, store, MEASURES, map).failed == 0, store.failures()
+        assert run_cells(cells, store, MEASURES, map).failed == 0, store.condition().failed
         figure, checks, facts = (f(results) for f in (study.draw, study.checks, study.facts))
         assert results.missing == 0
     legends = [*figure.legends, *filter(None, (ax.get_legend() for ax in figure.axes))]

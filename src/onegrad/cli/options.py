@@ -24,6 +24,7 @@ POINT = ("alpha", "eta", "ridge")
 EVERYDAY_FIELDS = (
     *SIZES, "phi", "psi", "activation", "teacher", "noise", "ridge", "alpha", "eta",
 )  # fmt: skip
+INSTEAD = {"eta": "alpha", "phi": "d", "psi": "N"}  # options that take the place of a default
 DEFAULT_SETTING = "quick-start"  # the setting of the docs' first page
 QUICK_START = {
     "n": "4000",
@@ -82,14 +83,11 @@ def add_command(
 
 
 def add_problem_command(subparsers: Any, *texts: str) -> argparse.ArgumentParser:
-    """Add the parser of a command about a problem; the texts are those of `add_command`."""
+    """Add the parser of a command, with the texts of `add_command`, and every field of Problem.
+
+    Numbers may be lists (1,2,3) or ranges (0:0.5:11).
+    """
     parser = add_command(subparsers, *texts)
-    add_problem_options(parser)
-    return parser
-
-
-def add_problem_options(parser: argparse.ArgumentParser) -> None:
-    """Add every field of Problem; numbers may be lists (1,2,3) or ranges (0:0.5:11)."""
     everyday = parser.add_argument_group(
         "problem", "a number may be a comma list (0,0.1,0.2) or a range start:stop:count[:log]"
     )
@@ -103,6 +101,7 @@ def add_problem_options(parser: argparse.ArgumentParser) -> None:
         if field.kind == "flag":
             settings = {"action": "store_true"}
         group.add_argument(field.option, help=field.summary.replace("%", "%%"), **settings)
+    return parser
 
 
 def add_force(parser: Any) -> None:
@@ -126,23 +125,20 @@ def read_problem_options(args: argparse.Namespace) -> ProblemOptions:
     """Return the problem that the options describe, and its axes."""
     fields = {**FIELDS, **RATIO_FIELDS}
     texts = {name: value for name in fields if (value := getattr(args, name)) is not None}
-    if "alpha" in texts and "eta" in texts:
-        raise InvalidInput("--alpha", problem="give --alpha or --eta, not both")
     sizes_given = bool({*SIZES, *RATIO_FIELDS} & texts.keys())
-    instead = {"eta": "alpha", "phi": "d", "psi": "N"}  # what takes the place of a default
-    for ratio in RATIO_FIELDS.keys() & texts.keys():
-        if instead[ratio] in texts:
-            option, size = RATIO_FIELDS[ratio].option, FIELDS[instead[ratio]].option
-            raise InvalidInput(option, problem=f"give {option} or {size}, not both")
-    omitted = {default for given, default in instead.items() if given in texts}
-    texts = {name: value for name, value in QUICK_START.items() if name not in omitted} | texts
+    defaults = dict(QUICK_START)
+    for name in INSTEAD.keys() & texts.keys():
+        option, other = fields[name].option, fields[INSTEAD[name]].option
+        if INSTEAD[name] in texts:
+            raise InvalidInput(option, problem=f"give {option} or {other}, not both")
+        del defaults[INSTEAD[name]]
+    texts = defaults | texts
     numbers = {
         name: parse_numbers(text, fields[name].option, MAX_POINTS)
         for name, text in texts.items()
         if fields[name].kind in ("whole", "number")
     }
-    for name in RATIO_FIELDS.keys() & texts.keys():
-        del texts[name]
+    words = {name: text for name, text in texts.items() if name not in numbers}
     _replace_ratio(numbers, "phi", "n", "d")
     _replace_ratio(numbers, "psi", "d", "N")
     axes = {name: values for name, values in numbers.items() if len(values) > 1}
@@ -150,7 +146,7 @@ def read_problem_options(args: argparse.Namespace) -> ProblemOptions:
     if points > MAX_POINTS:
         options = ", ".join(FIELDS[name].option for name in axes)
         raise InvalidInput(options, problem=f"{points} points; list at most {MAX_POINTS}")
-    problem = Problem(**texts | {name: values[0] for name, values in numbers.items()})
+    problem = Problem(**words | {name: values[0] for name, values in numbers.items()})
     return ProblemOptions(problem, axes, None if sizes_given else DEFAULT_SETTING)
 
 

@@ -180,10 +180,6 @@ class Store:
         """Return the keys of all finished cells that are not damaged."""
         return self.condition().done
 
-    def failures(self) -> dict[str, str]:
-        """Return the messages of the cells that raised, by key."""
-        return self.condition().failed
-
     def has(self, cell: Cell) -> bool:
         """Return whether this cell is in the file that this process writes."""
         assert self._connection is not None, "opened for reading"

@@ -25,7 +25,7 @@ import ast
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import ClassVar
@@ -118,6 +118,13 @@ class Composed:
     parts: tuple[Piece, ...]
     kinks: tuple[float, ...]
     continuous: bool
+
+    def __post_init__(self) -> None:
+        if len(self.kinks) > MAX_KINKS:
+            raise ExpressionError(f"more than {MAX_KINKS} kinks")
+        if self.operations > MAX_FORMULA_OPERATIONS:
+            problem = f"more than {MAX_FORMULA_OPERATIONS} operations, powers multiplied out"
+            raise ExpressionError(problem)
 
     @cached_property
     def operations(self) -> int:
@@ -246,7 +253,7 @@ def compose(f: Function, inner: Expression) -> Expression:
             return _composed("function", f)
     points = [root for kink in f.kinks for root in _crossings(inner, kink)]
     continuous = inner.continuous and (f.continuous or not points)
-    return _checked(Composed("composite", (f, inner), _joined(inner.kinks, points), continuous))
+    return Composed("composite", (f, inner), tuple(sorted({*inner.kinks, *points})), continuous)
 
 
 def _accumulate(total: Combination, monomial: Monomial, c: float) -> None:
@@ -265,22 +272,8 @@ def _require_one_index(*expressions: Piece) -> None:
 def _composed(rule: str, *parts: Piece) -> Composed:
     """Return the function that a rule makes of parts; it is smooth where all of them are."""
     _require_one_index(*parts)
-    kinks, continuous = _joined(*(p.kinks for p in parts)), all(p.continuous for p in parts)
-    return _checked(Composed(rule, parts, kinks, continuous))
-
-
-def _joined(*kinks: Iterable[float]) -> tuple[float, ...]:
-    return tuple(sorted(set(itertools.chain(*kinks))))
-
-
-def _checked(expression: Composed) -> Composed:
-    if len(expression.kinks) > MAX_KINKS:
-        raise ExpressionError(f"more than {MAX_KINKS} kinks")
-    if expression.operations > MAX_FORMULA_OPERATIONS:
-        raise ExpressionError(
-            f"more than {MAX_FORMULA_OPERATIONS} operations, powers multiplied out"
-        )
-    return expression
+    kinks = {kink for part in parts for kink in part.kinks}
+    return Composed(rule, parts, tuple(sorted(kinks)), all(part.continuous for part in parts))
 
 
 def _crossings(inner: Expression, level: float) -> list[float]:

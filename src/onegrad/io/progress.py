@@ -21,9 +21,6 @@ class Progress:
         if self.callback is not None:
             self.callback(done, total)
 
-    def begin_parts(self, total: int) -> None:
-        """Report that `total` parts begin."""
-
     def rows(self, count: int) -> None:
         """Report that `count` more rows of the current part have been read."""
 
@@ -78,9 +75,6 @@ class TerminalProgress(Progress):
         if always or self.shown > self.start:  # else over before a line was due
             self._finish(bar=True)
         self.begin(0)
-
-    def begin_parts(self, total: int) -> None:
-        self(0, total)
 
     def rows(self, count: int) -> None:
         self.rows_read += count

@@ -185,37 +185,24 @@ def serve(parent: int) -> None:
         while True:
             items, error = pickle.loads(tasks.recv_bytes()), None
             seconds, results = 0.0, list[Any]()
-            with _recorded_warnings() as concerns:
-                try:
-                    seconds, results = timed_results(function, items)
-                except Exception as raised:
-                    error = raised
+            concerns = list[Warning]()
+            try:
+                (seconds, results), concerns = with_warnings(timed_results, function, items)
+            except Exception as raised:
+                error = raised
             answers.send_bytes(_pickled(seconds, results, concerns, error))
 
 
-@contextlib.contextmanager
-def _recorded_warnings() -> Iterator[list[AssumptionWarning]]:
-    """Yield the list of our warnings in this context, for the parent to issue as its own."""
-    concerns: list[AssumptionWarning] = []
-    with warnings.catch_warnings():
+def with_warnings(function: Callable[..., Value], *arguments: Any) -> tuple[Value, list[Any]]:
+    """Return function(*arguments) and the warnings that it issued, for the parent to issue."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", AssumptionWarning)
-        show = warnings.showwarning
-
-        def record(message: Warning | str, *where: Any) -> None:
-            if isinstance(message, AssumptionWarning):
-                concerns.append(message)
-            else:
-                show(message, *where)
-
-        warnings.showwarning = record  # type: ignore[assignment]
-        yield concerns
+        value = function(*arguments)
+    return value, [warning.message for warning in caught]
 
 
 def _pickled(
-    seconds: float,
-    results: list[Any],
-    concerns: list[AssumptionWarning],
-    error: Exception | None,
+    seconds: float, results: list[Any], concerns: list[Warning], error: Exception | None
 ) -> bytes:
     try:
         data = pickle.dumps((seconds, results, concerns, error))
@@ -279,11 +266,9 @@ def process_map(
         yield value
 
 
-def _call(
-    parent: int, function: Callable[[Item], Value], item: Item
-) -> tuple[Value, list[AssumptionWarning]]:
+def _call(parent: int, function: Callable[[Item], Value], item: Item) -> tuple[Value, list[Any]]:
     """Return function(item) and its warnings from a process that ends with its parent."""
-    if os.getppid() == parent:  # joblib may also run it elsewhere
-        end_with_parent(parent)
-    with _recorded_warnings() as concerns:
-        return function(item), concerns
+    if os.getppid() != parent:  # joblib runs it in a thread, or on another machine
+        return function(item), []
+    end_with_parent(parent)
+    return with_warnings(function, item)

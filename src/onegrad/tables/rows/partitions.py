@@ -271,7 +271,7 @@ def sum_over_partitions(
         jobs = jobs if len(partitions) > 1 else 1
         report = as_progress(progress)
         if jobs == 1:
-            report.begin_parts(len(partitions))
+            report.detail(0, len(partitions))
             partitions = [IteratorPartition(partial(_counted, p, report.rows)) for p in partitions]
         for done, result in enumerate(process_map(function, partitions, jobs), 1):
             total = add_optional(total, result)
