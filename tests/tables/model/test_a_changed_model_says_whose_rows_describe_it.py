@@ -120,15 +120,3 @@ def test_the_report_names_its_scores_and_their_direction():
             held = fitted.fitted_.statistics.residuals * y.std()
             shown = float(re.search(r"RMSE ([\d.]+)", line)[1])
             assert shown == pytest.approx(np.sqrt(np.mean(held**2)), rel=1e-3)
-
-
-def test_predictions_follow_new_targets_out_of_the_old_range():
-    """They are held between the largest and smallest target; those of new rows count, too."""
-    X, y = data(200, 0)
-    for join in (
-        lambda m, *rows: m.partial_fit(*rows),
-        lambda m, *rows: m.merge(m.blank().partial_fit(*rows)),
-    ):
-        model = og.OneStepRegressor(20, eta=1.0, random_state=0).fit(X, y)
-        join(model, *data(20_000, 1, factor=50.0))
-        assert model.predict(X).max() > 20

@@ -1,4 +1,4 @@
-"""A file and a pickle hold the rows or their sums, what is less; a frozen file what predicts."""
+"""A file and a pickle hold the rows or their sums, what is less, and predict the same bits."""
 
 import pickle
 
@@ -6,19 +6,63 @@ import numpy as np
 import pytest
 
 import onegrad as og
+from model_cases import CASES
 from onegrad.exceptions import InvalidInput
 from onegrad.tables import load
 
-pytestmark = pytest.mark.filterwarnings("ignore:the model was learned from")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:the model was learned from"),
+    pytest.mark.filterwarnings("ignore:column 'city'"),
+    pytest.mark.filterwarnings("ignore:.*describe the .* rows of the fit"),
+]
 
-RNG = np.random.default_rng(0)
-X = RNG.standard_normal((250, 5))
-Y = 100 * (X[:, 0] + np.abs(X[:, 1])) + 50 * RNG.standard_normal(250)
+
+def answers(model, X):
+    """What a model says of rows, and of itself."""
+    methods = ("predict", "predict_proba", "transform", "_scores")
+    said = {name: getattr(model, name)(X) for name in methods if hasattr(model, name)}
+    parameters = {k: v for k, v in model.get_params().items() if k != "activation"}
+    return {**said, "report": str(model.report()), "parameters": str(parameters)}
 
 
-@pytest.fixture(scope="module")
-def model():
-    return og.AlternatingRegressor(200, members=2, rounds=2, random_state=0).fit(X, Y)
+def copies(model, path):
+    """A model as its file and as its pickle have it, and their sizes."""
+    model.save(path)
+    pickled = pickle.dumps(model)
+    return (load(path), path.stat().st_size), (pickle.loads(pickled), len(pickled))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_copies_predict_the_same_and_learn_the_same(name, tmp_path):
+    case, model = CASES[name], CASES[name].fit()
+    X, _ = case.take(slice(0, 1300, 13))
+    fitted = model.fitted_
+    numbers = sum(member.moments.FtF.size for member in fitted.members)
+    for again, size in copies(model, tmp_path / "m"):
+        assert type(again) is type(model)
+        assert list(again.column_names_) == list(model.column_names_)
+        np.testing.assert_equal(answers(again, X), answers(model, X))
+        assert (again.fitted_.tally.z is None) == (fitted.tally.z is None)
+        if fitted.tally.z is not None and numbers > 100_000:
+            assert size < numbers
+        changed = (
+            one.partial_fit(*case.take(slice(700, 720))).remove(*case.take(slice(710, 720)))
+            for one in (again, case.fit())
+        )
+        later, expected = (each._scores(X) for each in changed)
+        np.testing.assert_array_equal(later, expected)
+        np.testing.assert_equal(answers(copies(again, tmp_path / "m")[0][0], X), answers(again, X))
+    model.save(tmp_path / "frozen", rows="frozen")
+    frozen = load(tmp_path / "frozen")
+    np.testing.assert_array_equal(frozen._scores(X), model._scores(X))
+    attempts = [frozen.remove, frozen.partial_fit]
+    if hasattr(frozen, "predict_interval"):
+        attempts.append(lambda X, _: frozen.predict(X, return_std=True))
+    for attempt in attempts:
+        with pytest.raises(InvalidInput, match="frozen"):
+            attempt(*case.take(slice(1)))
+    with pytest.raises(InvalidInput, match="rows"):
+        model.save(tmp_path / "m", rows="none")
 
 
 @pytest.mark.full
@@ -28,57 +72,13 @@ def test_a_default_fit_is_small(tmp_path):
 
     model = og.AlternatingRegressor(rounds=2, random_state=0).fit(*load_diabetes(return_X_y=True))
     assert model.fitted_.width > 5000
-    model.save(tmp_path / "m")
-    assert max(len(pickle.dumps(model)), (tmp_path / "m").stat().st_size) < 1.5e6
+    assert max(size for _, size in copies(model, tmp_path / "m")) < 1.5e6
 
 
-def stored(model, path):
-    """A model as its file and as its pickle have it, and their sizes."""
-    model.save(path)
-    pickled = pickle.dumps(model)
-    return (load(path), path.stat().st_size), (pickle.loads(pickled), len(pickled))
-
-
-def test_few_rows_are_stored_in_place_of_their_sums(model, tmp_path):
-    for again, size in stored(model, tmp_path / "m"):
-        assert size < 2e5 < sum(m.moments.FtF.nbytes for m in model.fitted_.members)
-        np.testing.assert_array_equal(again.predict(X), model.predict(X))
-        for mine, other in zip(again.fitted_.members, model.fitted_.members, strict=True):
-            np.testing.assert_array_equal(mine.moments.FtF, other.moments.FtF)
-        again.partial_fit(2 * X[:5], Y[:5]).remove(X[:10], Y[:10])
-        for later, later_size in stored(again, tmp_path / "later"):
-            assert later_size < 2e5
-            assert later.n_rows_ == len(X) - 5
-            np.testing.assert_array_equal(later.predict(X), again.predict(X))
-
-
-@pytest.mark.parametrize("sample_rows", [100, 2000])
-def test_of_many_rows_or_more_than_the_sample_the_sums_are_stored(sample_rows, tmp_path):
-    """Rows beyond the sample were lost in pickles of wide networks."""
-    inputs = np.random.default_rng(0).standard_normal((1000, 3))
-    width = 200 if sample_rows == 100 else 20
-    settings = {"sample_rows": sample_rows, "random_state": 0}
-    fitted = og.OneStepRegressor(width, **settings).fit(inputs, inputs[:, 0])
-    for again, _ in stored(fitted, tmp_path / "m"):
-        assert again.fitted_.tally.z is None
-        again.remove(inputs[:10], inputs[:10, 0])
-        expected = fitted.blank().partial_fit(inputs[10:], inputs[10:, 0])
-        np.testing.assert_array_equal(again.readout_, expected.readout_)
-
-
-def test_a_frozen_model_predicts_and_does_not_learn(model, tmp_path):
-    path = tmp_path / "frozen.model"
-    model.save(path, rows="frozen")
-    assert path.stat().st_size < 1e5
-    frozen = load(path)
-    assert frozen.n_rows_ == len(X)
-    assert "importance of inputs" in str(frozen.report())
-    for attempt in (
-        lambda: frozen.remove(X[:1], Y[:1]),
-        lambda: frozen.partial_fit(X[:1], Y[:1]),
-        lambda: frozen.predict(X, return_std=True),
-    ):
-        with pytest.raises(InvalidInput, match="frozen"):
-            attempt()
-    with pytest.raises(InvalidInput, match="rows"):
-        model.save(path, rows="none")
+def test_of_more_rows_than_the_sample_the_sums_are_stored(tmp_path):
+    """Rows beyond it were lost in pickles of wide networks."""
+    X = np.random.default_rng(0).standard_normal((1000, 3))
+    fitted = og.OneStepRegressor(200, sample_rows=100, random_state=0).fit(X, X[:, 0])
+    expected = fitted.blank().partial_fit(X[10:], X[10:, 0]).readout_
+    for again, _ in copies(fitted, tmp_path / "m"):
+        np.testing.assert_array_equal(again.remove(X[:10], X[:10, 0]).readout_, expected)

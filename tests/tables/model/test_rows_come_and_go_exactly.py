@@ -4,65 +4,41 @@ import numpy as np
 import pytest
 
 import onegrad as og
+from model_cases import CASES
 from onegrad.exceptions import AssumptionWarning, InvalidInput
 
-pytestmark = pytest.mark.filterwarnings("ignore:the model was learned from")
-
-RNG = np.random.default_rng(0)
-CELLS = RNG.random((16, 16))  # no ridge, no direction, no trend: what neighbours explain
-X = RNG.uniform(0, 16, (2000, 2))
-Y = CELLS[tuple(X.astype(int).T)]
-X_NEW = RNG.uniform(0, 16, (300, 2))
-LOCAL = {"budget": "fast", "rounds": 0, "random_state": 0}
-STARTS = {
-    "one": og.AlternatingRegressor(30, rounds=2, random_state=0),
-    "three": og.AlternatingRegressor(30, members=3, rounds=2, random_state=0),
-    "neighbours": og.AlternatingRegressor(members=2, **LOCAL),
-    "classes with neighbours": og.AlternatingClassifier(**LOCAL),
-}
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:the model was learned from"),
+    pytest.mark.filterwarnings("ignore:column 'city'"),  # nothing was learned of
+]
 
 
-@pytest.fixture(scope="module", params=STARTS)
-def start_and_targets(request):
-    start, y = STARTS[request.param], Y > 0.5 if "classes" in request.param else Y
-    start.fit(X, y)
-    local = "neighbours" in request.param
-    assert len(start.fitted_.row_parts) == (len(start.fitted_.members) if local else 0)
-    return start, y
-
-
-def filled(start, X, y):
-    return start.blank().partial_fit(X, y)
-
-
-def assert_same(model, other):
+def assert_same(model, other, X):
     assert model.n_rows_ == other.n_rows_
     np.testing.assert_array_equal(model.readout_, other.readout_)
-    np.testing.assert_array_equal(model._scores(X_NEW), other._scores(X_NEW))
-    for left, known in zip(model.fitted_.row_parts, other.fitted_.row_parts, strict=True):
-        np.testing.assert_array_equal(left.rows.keys, known.rows.keys)
+    np.testing.assert_array_equal(model._scores(X), other._scores(X))
 
 
-def test_parts_in_any_order_are_the_whole(start_and_targets):
-    start, y = start_and_targets
-    whole, parts = filled(start, X, y), start.blank()
-    for rows in np.array_split(np.random.default_rng(1).permutation(len(X)), 7):
-        parts.partial_fit(X[rows], y[rows])
-    assert_same(parts, whole)
-    alone = np.concatenate([whole._scores(X_NEW[i : i + 1]) for i in range(20)])
-    np.testing.assert_allclose(alone, whole._scores(X_NEW[:20]), rtol=1e-6, atol=1e-9)
+@pytest.mark.parametrize("name", CASES)
+def test_parts_in_any_order_are_the_whole_and_removed_rows_leave_no_trace(name):
+    case = CASES[name]
+    start, n = case.fit(), case.rows + 60
+    X, _ = case.take(slice(0, 1300, 13))
 
+    def filled(rows):
+        return start.blank().partial_fit(*case.take(rows))
 
-def test_merged_estimators_are_the_whole_and_removed_rows_leave_no_trace(start_and_targets):
-    start, y = start_and_targets
-    before = start.fitted_.layers[0].W.copy()
-    merged = filled(start, X[:700], y[:700]).merge(filled(start, X[700:], y[700:]))
-    assert_same(merged, filled(start, X, y))
-    forgotten = merged.remove(X[1000:], y[1000:])
-    assert_same(forgotten, filled(start, X[:1000], y[:1000]))
-    assert np.array_equal(forgotten.fitted_.layers[0].W, before)
-    with pytest.warns(AssumptionWarning, match="importances"):
-        assert forgotten.feature_importances_.shape == (2,)
+    before, parts = start.fitted_.layers[0].W.copy(), start.blank()
+    whole = filled(slice(n))
+    for rows in np.array_split(np.random.default_rng(1).permutation(n), 5):
+        parts.partial_fit(*case.take(rows))
+    assert_same(parts, whole, X)
+    alone = [whole._scores(case.take([row])[0]) for row in range(0, 260, 13)]
+    np.testing.assert_allclose(np.concatenate(alone), whole._scores(X)[:20], 1e-6, 1e-9)
+    merged = filled(slice(70)).merge(filled(slice(70, n)))
+    assert_same(merged, whole, X)
+    assert_same(merged.remove(*case.take(slice(100, n))), filled(slice(100)), X)
+    assert np.array_equal(merged.fitted_.layers[0].W, before)
 
 
 @pytest.mark.parametrize("sample_rows", [40, 100])
@@ -85,8 +61,8 @@ def test_a_layer_of_few_rows_counts_many_exactly():
     X = rng.standard_normal((3000, 8))
     y = np.maximum(X[:, 0] + X[:, 1], 0) + 0.3 * rng.standard_normal(3000)
     few = og.AlternatingRegressor(budget="fast", random_state=0).fit(X[:300], y[:300])
-    whole = filled(few, X, y)
-    np.testing.assert_array_equal(few.merge(filled(few, X[300:], y[300:])).readout_, whole.readout_)
+    whole = few.blank().partial_fit(X, y)
+    np.testing.assert_array_equal(few.partial_fit(X[300:], y[300:]).readout_, whole.readout_)
 
 
 def test_what_does_not_fit_together_is_refused():

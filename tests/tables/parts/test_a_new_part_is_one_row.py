@@ -7,6 +7,7 @@ import pytest
 
 import onegrad as og
 from onegrad.exceptions import InvalidInput
+from onegrad.tables import load
 from onegrad.tables.parts.choice import Learner, Trial
 from onegrad.tables.parts.part import ArraySpec, Part, check_arrays
 from onegrad.tables.parts.table import PART_KINDS, PartKind
@@ -60,7 +61,7 @@ class WaveLearner(Learner):
         return 20.0 * size.rows
 
 
-def test_a_row_of_the_table_is_enough(monkeypatch):
+def test_a_row_of_the_table_is_enough(monkeypatch, tmp_path):
     settings = {"width": 20, "rounds": 1, "random_state": 0, "corrections": "auto"}
     without = og.AlternatingRegressor(**settings).fit(X, Y)
     flops = without.estimate_cost(300, 3).flops
@@ -71,6 +72,8 @@ def test_a_row_of_the_table_is_enough(monkeypatch):
     assert 1 - model.held_out_score_ < 0.5 * (1 - without.held_out_score_)
     assert model.feature_importances_[1] > without.feature_importances_[1]
     assert "waves" in str(model.report())
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(load(tmp_path / "m").predict(X), model.predict(X))
     assert model.estimate_cost(300, 3).flops == flops + 20.0 * 300
 
 
