@@ -8,7 +8,7 @@ import pytest
 import onegrad as og
 from onegrad.exceptions import InvalidInput
 from onegrad.tables import load
-from onegrad.tables.parts.choice import Learner, Trial
+from onegrad.tables.parts.learner import Learner, Trial
 from onegrad.tables.parts.part import ArraySpec, Part, check_arrays
 from onegrad.tables.parts.table import PART_KINDS, PartKind
 

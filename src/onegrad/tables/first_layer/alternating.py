@@ -52,7 +52,7 @@ from onegrad.tables.fitting.settings import number_or_none
 from onegrad.tables.fitting.training_set import TrainingSet, metric_rows
 from onegrad.tables.model.report import listed
 from onegrad.tables.model.targets import NumericTargets, Targets
-from onegrad.tables.parts.choice import mixed_score
+from onegrad.tables.parts.learner import mixed_score
 from onegrad.tables.parts.table import PART_KINDS
 
 # share of each kind of new neurons, by whether targets are classes

@@ -17,7 +17,7 @@ from onegrad.networks.cost import Cost, product_rate
 from onegrad.parallel.cores import blas_threads
 from onegrad.tables.fitting.settings import ScaleSample, Settings, check_layer, check_parameter
 from onegrad.tables.fitting.training_set import ScaledSample, TrainingSet
-from onegrad.tables.parts.choice import MANY_CLASSES, MANY_ROWS, FitSize, Learner
+from onegrad.tables.parts.learner import MANY_CLASSES, MANY_ROWS, FitSize, Learner
 from onegrad.tables.parts.table import learners
 
 # measured: on inner splits of real tables, as docs/real_data.md tells; numbers are ratios of errors

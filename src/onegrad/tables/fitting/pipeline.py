@@ -19,11 +19,10 @@ from onegrad.arrays.memory import free_bytes
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.io.progress import Progress, as_progress
 from onegrad.parallel.cores import blas_threads, thread_count
-from onegrad.ridge import Moments
 from onegrad.tables.first_layer.gradient import gradient_outer_product
 from onegrad.tables.first_layer.layer import Layer, SingleLayer
-from onegrad.tables.fitting.candidates import Candidate, Candidates
 from onegrad.tables.fitting.fit_progress import FitProgress, interruptible
+from onegrad.tables.fitting.learned_member import LearnedMember, choose_parts, summary_of
 from onegrad.tables.fitting.settings import Learn, Settings
 from onegrad.tables.fitting.task import LearningTask
 from onegrad.tables.fitting.training_set import ScaledSample, TrainingSet, scale_sample
@@ -41,13 +40,7 @@ from onegrad.tables.model.permutation_importance import (
 )
 from onegrad.tables.model.rows import MomentsPass, block_targets, sum_over_blocks
 from onegrad.tables.model.targets import NO_LINK
-from onegrad.tables.parts.choice import (
-    ChosenParts,
-    Seed,
-    choose_parts,
-    summary_of,
-    with_common_slope,
-)
+from onegrad.tables.parts.learner import Seed
 from onegrad.tables.parts.part import RowPart
 from onegrad.tables.rows.partitions import Partition, RowBlock, S, sum_over_partitions
 from onegrad.tables.rows.sample import Sample, sample_block
@@ -136,7 +129,7 @@ def fit(
     parts = [
         final
         for each in learned
-        for part in each.choice.scaled(1 / len(learned)).parts
+        for part in each.scaled(1 / len(learned)).parts
         for final in part.final
     ]
     return Fitted(
@@ -166,45 +159,6 @@ def sample_partition(partition: Partition, size: int, seed: int, labels: str) ->
     return sum_over_blocks(of_block, partition)
 
 
-@dataclass(frozen=True)
-class LearnedMember:
-    """One member of a committee as its held-out rows chose it, before it sees all rows."""
-
-    training_set: TrainingSet
-    candidates: Candidates
-    best: Candidate  # with its grid
-    untrained: Floats  # eigenvalues of the untrained features' covariance
-    choice: ChosenParts
-
-    def member(self, sums: Moments, intercept: bool) -> Member:
-        """Return the member that has seen all rows; its head has not seen those held out."""
-        share, head, best = self.choice.weights["ridge"], self.choice.head_readout(), self.best
-        return Member(best.layer, sums, best.readout.ridge, intercept, share, head)
-
-    def with_head_of_all_rows(self, member: Member) -> Member:
-        """Return the member with the head that has seen all rows, where another one has not."""
-        head = self.choice.head
-        if head is None or head.judged is head.final:
-            return member  # with all that it has computed
-        return replace(member, head=self.choice.head_readout(all_rows=True))
-
-    @property
-    def loss(self) -> float:
-        """Mean loss of the held-out rows; nan where there are none."""
-        predicted = self.choice.predicted
-        rows = self.training_set.held_out[: len(predicted)]
-        scored = replace(self.training_set, held_out=rows)
-        return scored.score(scored.losses(predicted)) if len(rows) else np.nan
-
-    def residuals(self, member: Member) -> Floats:
-        """Return the (m, K) residuals of the calibration rows, each left out of the member."""
-        calibration = self.training_set.calibration
-        residuals = member.leave_one_out_residuals(calibration.rows, calibration.left_out)
-        for part in self.choice.parts if len(residuals) else ():
-            residuals -= part.judged(calibration.rows.z, calibration.keys)
-        return residuals
-
-
 def learn_committee(
     hold_out_rows: Callable[[int], TrainingSet],
     size: int,
@@ -224,7 +178,13 @@ def learn_committee(
         progress = training_set.progress
         with interruptible(progress):
             candidates = learn(training_set, settings, rng)
-        member = correct(training_set, candidates, settings, Seed(seed, number), size > 1)
+        best = candidates.best
+        best = replace(best, layer=training_set.with_grid(best.layer))
+        member = LearnedMember(training_set, replace(candidates, best=best), best.predicted)
+        learners = settings.part_learners(training_set)
+        if learners is not None:
+            member = choose_parts(member, learners, Seed(seed, number))
+            member = member.with_common_slope() if size > 1 else member
         learned.append(member)
         if progress.stopped:
             break
@@ -236,28 +196,6 @@ def learn_committee(
         )
         warn(AssumptionWarning("first layer", "rounds", text))
     return learned
-
-
-def correct(
-    training_set: TrainingSet,
-    candidates: Candidates,
-    settings: Settings,
-    seed: Seed,
-    has_others: bool,
-) -> LearnedMember:
-    """Return a member with the corrections that its held-out rows choose.
-
-    `has_others`: it is one of several members, whose scores are to be averaged.
-    """
-    best = replace(candidates.best, layer=training_set.with_grid(candidates.best.layer))
-    choice = ChosenParts({"ridge": 1.0}, best.predicted)
-    learners = settings.part_learners(training_set)
-    if learners is not None:
-        choice = choose_parts(training_set, best, learners, seed)
-        if has_others:
-            choice = with_common_slope(training_set, choice)
-    untrained = leading_eigenvalues(training_set, candidates.untrained, settings.intercept)
-    return LearnedMember(training_set, candidates, best, untrained, choice)
 
 
 def leading_eigenvalues(training_set: TrainingSet, layer: Layer, intercept: bool) -> Floats:
@@ -283,7 +221,6 @@ def describe_fit(
     labels = [{**each.best.label, "relative_ridge": each.best.ridge} for each in learned]
     names = dict.fromkeys(name for label in labels for name in label)
     combined = {name: [label.get(name) for label in labels] for name in names}
-    choices = [each.choice for each in learned]
     calibration = [each.training_set.calibration for each in learned]
     pairs = zip(members, learned, strict=True)
     residuals = np.concatenate([each.residuals(member) for member, each in pairs])
@@ -296,36 +233,42 @@ def describe_fit(
         predicted = targets.clipped(t - residuals)
         residuals = t - predicted
         link = targets.link(predicted, t, distinct * w)
-        if all(each.link is not None for each in choices):
-            link = choices[0].link or link
+        if all(each.link is not None for each in learned):
+            link = learned[0].link or link
         measures = targets.measures(predicted, t, w)
         columns = inputs_by_column(scaled.encoding, scaled.scaling)
         importances = mean(
             [
                 permutation_importances(
                     each.training_set.held_out,
-                    [(each.best.layer, each.choice.readout_of(each.best))],
+                    [(each.best.layer, each.readout)],
                     columns,
                     targets,
-                    [p.judged for p in each.choice.parts if not isinstance(p.judged, RowPart)],
+                    [p.judged for p in each.parts if not isinstance(p.judged, RowPart)],
                     means_of=len(learned),
                 )
                 for each in learned
             ]
         )
         importances /= importances.sum() or 1.0  # those of a member may all be zero
+    with blas_threads(1):
+        intercept = members[0].intercept
+        untrained = [
+            leading_eigenvalues(each.training_set, each.candidates.untrained, intercept)
+            for each in learned
+        ]
     networks = [(member.layer, member.readout.coef) for member in members]
     return FitStatistics(
         metric=gradient_outer_product(scaled.rows, *networks, by_column=True),
         column_importances=importances,
-        untrained=largest_first([each.untrained for each in learned]),
+        untrained=largest_first(untrained),
         residuals=residuals,
         residual_weights=w,
         effective_rows=distinct * sum(each.effective_rows for each in calibration),
         link=link,
         choice={
             **(combined if several else labels[0]),
-            **summary_of(choices),
+            **summary_of(learned),
             "held_out_rows": held_out_rows,
             "held_out_loss": float(np.mean([each.loss for each in learned])),
             "held_out_score": measures.get("R2", measures.get("accuracy", np.nan)),

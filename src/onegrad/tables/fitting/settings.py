@@ -12,7 +12,7 @@ import numpy as np
 from onegrad.exceptions import InvalidInput
 from onegrad.tables.fitting.candidates import Candidates
 from onegrad.tables.fitting.training_set import ScaledSample, TrainingSet
-from onegrad.tables.parts.choice import Learner
+from onegrad.tables.parts.learner import Learner
 
 SettingsType = TypeVar("SettingsType")
 ScaleSample = Callable[[str], ScaledSample]  # a scale of the inputs -> the sample on it

@@ -25,7 +25,7 @@ from onegrad.exceptions import InvalidInput
 from onegrad.tables.first_layer.gradient import gradient_outer_product
 from onegrad.tables.first_layer.scaling import row_slices
 from onegrad.tables.fitting.training_set import TrainingSet, metric_rows
-from onegrad.tables.parts.choice import FitSize, Learner, PartFit, Trial
+from onegrad.tables.parts.learner import FitSize, Learner, PartFit, Trial
 from onegrad.tables.parts.part import ArraySpec, NamedArrays, RowPart
 from onegrad.tables.rows.sample import MIN_WEIGHT, RowKeys
 

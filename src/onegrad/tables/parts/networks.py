@@ -26,7 +26,7 @@ from onegrad.exceptions import InvalidInput
 from onegrad.tables.first_layer.scaling import ScaledRows, clip, row_slices
 from onegrad.tables.fitting.training_set import TrainingSet
 from onegrad.tables.model.targets import ClassTargets, NumericTargets, Targets
-from onegrad.tables.parts.choice import MANY_ROWS, FitSize, Learner, PartFit, Trial
+from onegrad.tables.parts.learner import MANY_ROWS, FitSize, Learner, PartFit, Trial
 from onegrad.tables.parts.part import FAR, ArraySpec, NamedArrays, Part, Single
 from onegrad.tables.rows.sample import RowKeys
 from onegrad.tables.training import Schedule, minibatches, train

@@ -7,7 +7,7 @@ among them (:class:`~onegrad.tables.model.fitted.Member`). Further ones are rows
 (:mod:`onegrad.tables.parts.table`). A new part is one file with
 
 1. a class that follows :class:`Part`: its scores, and the arrays that a file holds;
-2. a learner (:class:`~onegrad.tables.parts.choice.Learner`), which says what it makes of a fit;
+2. a learner (:class:`~onegrad.tables.parts.learner.Learner`), which says what it makes of a fit;
 
 and one row of the table.
 """

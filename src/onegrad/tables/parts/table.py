@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from onegrad.tables.parts.choice import FitSize, Learner
+from onegrad.tables.parts.learner import FitSize, Learner
 from onegrad.tables.parts.neighbours import Neighbours, NeighbourSearch
 from onegrad.tables.parts.networks import CodedNetwork, CodedTraining
 from onegrad.tables.parts.part import Part

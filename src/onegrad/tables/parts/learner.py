@@ -1,0 +1,160 @@
+r"""What a part is learned from and how held-out rows weigh it.
+
+.. math:: f(x) = c_1\,a\cdot f(x) + c_2\,h(x) + \sum_p c_p\,p(x)
+
+with ridge regression on the features; the head h, which was trained on the logistic loss with the
+first layer, or on the inputs alone where rows are few; and the parts of the table. No weight is
+negative; for numbers they add up to one.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy
+
+from onegrad.arrays import Floats
+from onegrad.tables.fitting.candidates import Candidate
+from onegrad.tables.fitting.training_set import TrainingSet
+from onegrad.tables.model.targets import NumericTargets
+from onegrad.tables.parts.part import Part
+
+MAX_PART_WEIGHT = 50.0  # of a part of the scores, in units of the logits
+LARGE = 1e3  # relative size of a constraint beside what it constrains
+SCORE_UNIT = 2.0  # logits of a score of one: weights are given in scores
+MANY_ROWS = 8_000  # from which larger parts, and further searches for neurons, pay
+MANY_CLASSES = 10  # from which they do
+
+
+@dataclass(frozen=True)
+class Seed:
+    """Seeds of one member of a committee: of the keys of rows, and the member's number."""
+
+    rows: int
+    member: int
+
+    def generator(self, *purpose: int) -> np.random.Generator:
+        """Return the random numbers of one purpose."""
+        return np.random.default_rng([self.rows, *purpose, self.member])
+
+
+@dataclass(frozen=True)
+class FitSize:
+    """The size of a fit, which decides how parts are learned."""
+
+    rows: int  # of the sample
+    learned: float  # of them, those that are not held out
+    inputs: int  # on one scale
+    copies: int  # scales
+    outputs: int
+    labels: bool
+    budget: str  # "fast", "default" or "best"
+    patience: int | None = None  # without improvement; None: that of each part
+
+
+@dataclass(frozen=True)
+class LearnedPart:
+    """A part by name, times its weight: as held-out rows chose it, and what the model has."""
+
+    name: str
+    judged: Part  # has not seen the held-out rows
+    final: tuple[Part, ...]  # have seen all rows of the sample
+    detail: Any = None  # which one of several trials it is
+
+    def scaled(self, factor: float) -> LearnedPart:
+        """Return the part whose scores are multiplied by a factor."""
+        final = tuple(part.scaled(factor) for part in self.final)
+        return replace(self, judged=self.judged.scaled(factor), final=final)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Scores of held-out rows that a part gives before it has seen them; its weight is one."""
+
+    predicted: Floats  # (m, K)
+    judged: Part | None  # None: the final part, which leaves rows out by their keys
+    relearn: Callable[[], Sequence[Part]]  # from all rows: parts whose mean is predicted
+    detail: Any = None
+
+    def learned(self, name: str, weight: float) -> LearnedPart:
+        """Return the part times its weight, learned again from all rows."""
+        final = self.relearn()
+        parts = tuple(part.scaled(weight / len(final)) for part in final)
+        judged = parts[0] if self.judged is None else self.judged.scaled(weight)
+        return LearnedPart(name, judged, parts, self.detail)
+
+
+@dataclass(frozen=True)
+class PartFit:
+    """Everything that a part is learned from."""
+
+    training_set: TrainingSet
+    judged: TrainingSet  # with the held-out rows that judged the candidates, often fewer
+    best: Candidate
+    seed: Seed
+
+
+class Learner(ABC):
+    """A way to learn a part, in a fit of some size."""
+
+    # standard errors by which a part must lower the loss. With a half, networks are chosen on a
+    # line with noise, and errors are 0.996 (classes) and 1.003 (numbers) of what they are
+    min_errors: ClassVar[float] = 1.0
+
+    @abstractmethod
+    def trials(self, fit: PartFit) -> Iterable[Trial]:
+        """Yield what held-out rows choose from: nothing where it cannot help."""
+
+    @abstractmethod
+    def flops(self, size: FitSize) -> float:
+        """Number of operations of a product in the time that it typically takes."""
+
+
+Scores = Mapping[str, Floats]  # (m, K) of held-out rows, by the name of the part
+
+
+def best_weights(training_set: TrainingSet, scores: Scores) -> dict[str, float]:
+    """Return the weights, none negative, that make the loss of the held-out rows smallest."""
+    targets, rows = training_set.targets, training_set.held_out
+    if len(scores) == 1:
+        return dict.fromkeys(scores, 1.0)
+    if isinstance(targets, NumericTargets):
+        root = np.sqrt(rows.w)[:, None]
+        columns = [(root * targets.clipped(each)).ravel() for each in scores.values()]
+        size = max(np.abs(column).max() for column in columns) + 1.0
+        one = np.full((1, len(scores)), LARGE * size * math.sqrt(rows.t.size))  # they add up to one
+        A = np.concatenate([np.stack(columns, 1), one])
+        solution, _ = scipy.optimize.nnls(A, np.append((root * rows.t).ravel(), one[0, 0]))
+        return dict(zip(scores, (solution / solution.sum()).tolist(), strict=True))
+
+    def loss(weights: Floats) -> float:
+        logits = weighted_sum(scores, weights.tolist())
+        return targets.posterior_loss(logits, rows.t, rows.w, float(weights.sum()))
+
+    result = scipy.optimize.minimize(
+        loss,
+        np.ones(len(scores)),
+        bounds=[(0.0, MAX_PART_WEIGHT)] * len(scores),
+        method="L-BFGS-B",
+        options={"maxiter": 50},
+    )
+    return dict(zip(scores, (result.x / SCORE_UNIT).tolist(), strict=True))
+
+
+def weighted_sum(scores: Scores, weights: Iterable[float]) -> Floats:
+    """Return the weighted sum of scores."""
+    pairs = zip(weights, scores.values(), strict=True)
+    return np.asarray(sum(weight * each for weight, each in pairs))
+
+
+def mixed_score(training_set: TrainingSet, candidate: Candidate) -> float:
+    """Return the score of the best mixture of a candidate's ridge regression and its head."""
+    head = candidate.head_scores(training_set.held_out.z)
+    scores = {"ridge": candidate.predicted} | ({} if head is None else {"head": head})
+    predicted = weighted_sum(scores, best_weights(training_set, scores).values())
+    return training_set.score(training_set.losses(predicted))
