@@ -62,6 +62,7 @@ COMPLAINTS = {
     ],
     "fit": [
         (f"{FIT} --members 0", "--members must be"),
+        (f"{FIT} --estimator onestep", "--estimator 'onestep': did you mean one-step?"),
         (f"{FIT} --members 2 --estimator one-step", "--members: it is for --estimator alternating"),
         (f"{FIT} --sample-rows 0", "--sample-rows must be"),
         (f"{FIT} --seed -1", "--seed must be"),

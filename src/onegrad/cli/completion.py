@@ -58,11 +58,13 @@ def _names_by_argument() -> dict[str, list[str]]:
     from onegrad.arrays import PRECISIONS
     from onegrad.networks.plan import MODELS
     from onegrad.studies import gallery
+    from onegrad.tables import FAMILIES
     from onegrad.theory import THEORIES
 
     return {name: [*field.choices, *field.laws] for name, field in FIELDS.items()} | {
         "theory": list(THEORIES),
         "model": list(MODELS),
+        "estimator": list(FAMILIES),
         "figures": [*gallery.groups(), *gallery.files()],
         "device": ["cpu", "torch", "cuda"],
         "dtype": ["float64", "float32"],

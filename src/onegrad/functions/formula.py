@@ -134,25 +134,24 @@ class Composed:
     def value(self, x: Array) -> Array:
         return _RULES[self.rule][0](x, *self.parts)
 
+    __call__ = value
+
     def slope(self, x: Array) -> Array:
         return _RULES[self.rule][1](x, *self.parts)
 
     def named(self, name: str) -> Function:
         """Return the function that a formula stands for."""
-        value, slope = _Method(self, "value"), _Method(self, "slope")
-        return Function(name, value, slope, self.kinks, continuous=self.continuous)
+        return Function(name, self, _Slope(self), self.kinks, continuous=self.continuous)
 
 
 @dataclass(frozen=True)
-class _Method:
-    """Value or slope of an expression; a bound method would not equal itself once pickled."""
+class _Slope:
+    """The slope of an expression; a bound method would not equal itself once pickled."""
 
     of: Composed
-    name: str
 
     def __call__(self, x: Array) -> Array:
-        values: Array = getattr(self.of, self.name)(x)
-        return values
+        return self.of.slope(x)
 
 
 Expression = Polynomial | Composed
