@@ -66,16 +66,13 @@ def run(args: argparse.Namespace) -> None:
         options["memory_limit"] = args.memory * 1e9
     if args.dry_run:
         estimate = partial(cost, problem, read_seeds(args.seeds), **axes)
-        refusal = None
         try:
-            estimated = estimate(**options)
+            _print_cost(estimate(**options), args.json)
         except InvalidInput as error:
             if error.argument != "memory_limit":
                 raise
-            refusal, estimated = error, estimate(**options | {"memory_limit": math.inf})
-        _print_cost(estimated, args.json)
-        if refusal is not None:
-            raise refusal
+            _print_cost(estimate(**options | {"memory_limit": math.inf}), args.json)
+            print_note("onegrad simulate", error.describe("--memory"))
         return
     inputs = load_rows(args.rows)
     seeds = read_seeds(args.seeds)
