@@ -194,11 +194,15 @@ def serve(parent: int) -> None:
 
 
 def with_warnings(function: Callable[..., Value], *arguments: Any) -> tuple[Value, list[Any]]:
-    """Return function(*arguments) and the warnings that it issued, for the parent to issue."""
+    """Return function(*arguments) and our warnings that it issued, for the parent to issue."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", AssumptionWarning)
         value = function(*arguments)
-    return value, [warning.message for warning in caught]
+    ours = [w.message for w in caught if isinstance(w.message, AssumptionWarning)]
+    for w in caught:  # of libraries: not all of them can be pickled
+        if w.message not in ours:
+            warnings.showwarning(w.message, w.category, w.filename, w.lineno)
+    return value, ours
 
 
 def _pickled(
