@@ -74,7 +74,7 @@ CASES = {
     "committee": Case(
         og.AlternatingRegressor(30, members=3, rounds=2, random_state=0), 200, NUMBERS, WAVE
     ),
-    "neighbours": Case(og.AlternatingRegressor(members=1, **OF_PARTS), 1000, NUMBERS, LOCAL),
+    "neighbours": Case(og.AlternatingRegressor(members=2, **OF_PARTS), 1000, NUMBERS, LOCAL),
     "trees": Case(og.AlternatingRegressor(members=1, **OF_PARTS), 600, NUMBERS, STEPS),
     "head": Case(og.AlternatingClassifier(members=1, **OF_PARTS), 300, NUMBERS, WAVE > 1),
 }  # fmt: skip

@@ -22,13 +22,13 @@ from onegrad.tables.first_layer.layer import Layer
 from onegrad.tables.first_layer.scaling import MAX_INPUT, Scaling
 from onegrad.tables.model.archive import Arrays, numbers_of, read_archive, write_archive
 from onegrad.tables.model.fitted import (
-    FewRows,
     FitStatistics,
     Fitted,
-    FrozenSums,
     LearnedRows,
     Member,
     RowChanges,
+    StoredReadout,
+    few_rows,
 )
 from onegrad.tables.model.permutation_importance import inputs_by_column
 from onegrad.tables.model.targets import (
@@ -357,7 +357,7 @@ class ModelReader:
         skip, bound = bool(of_layer["skip"]), float(of_layer["bound"])
         scaling = Scaling.of_arrays(self.take(SCALING).values(), int(of_layer["copies"]))
         rows, weight = int(header["rows"]), float(header["weight"])
-        few = FewRows.of(tally, self.targets, rows)
+        few = few_rows(tally, self.targets)
         for number, ridge in enumerate(map(float, header["ridges"])):
             neurons = len(self.arrays[_numbered("W", number)])
             features = neurons + self.sizes["inputs"] * skip
@@ -371,15 +371,14 @@ class ModelReader:
             head = None
             if _numbered("head_coef", number) in self.arrays:
                 head = Readout(ridge, **self.take(READOUT, "head_", number, features=features))
-            sums: Moments | FrozenSums
+            sums: Moments | StoredReadout
             if header["frozen"] or few is not None:
                 readout = Readout(ridge, **self.take(READOUT, "", number, features=features))
-                sums = FrozenSums(rows, weight, readout)
+                sums = StoredReadout(rows, weight, readout, few)
             else:
                 sums = Moments(rows, weight, **self.take(MOMENTS, "", number, features=features))
             share = float(header["shares"][number])
-            member = Member(layer, sums, ridge, bool(header["intercept"]), share, head)
-            yield member if few is None else member.with_few_rows(few, member.ridge_readout)
+            yield Member(layer, sums, ridge, bool(header["intercept"]), share, head)
 
     def _parts(self) -> Iterator[Part]:
         for number, facts in enumerate(self.header["parts"]):

@@ -62,36 +62,13 @@ class LearnedRows:
 
 
 @dataclass(frozen=True)
-class FewRows:
-    """Rows that are fewer numbers than the sums over them, which follow from them."""
+class StoredReadout:
+    """The readout that sums over rows gave, with the rows that these follow from where few."""
 
-    scaled: ScaledRows  # distinct rows with the sums of their weights
     rows: int  # equal ones counted as often as they came
-
-    @property
-    def weight(self) -> float:
-        return float(self.scaled.w.sum())
-
-    @classmethod
-    def of(cls, tally: Tally | None, targets: Targets, rows: int) -> FewRows | None:
-        """Return the rows of a tally, where it keeps them; `rows` of them as they came."""
-        if tally is None or tally.z is None or tally.t is None:
-            return None
-        w = targets.weighted(tally.t, tally.weights)
-        return cls(ScaledRows(tally.z, tally.t, w), rows)
-
-    def moments(self, layer: Layer) -> Moments:
-        """Return the sums over the rows; the same to the last bit for weights that are whole."""
-        return replace(layer.scaled_moments(self.scaled), rows=self.rows)
-
-
-@dataclass(frozen=True)
-class FrozenSums:
-    """The readout that sums over rows gave; the sums themselves were not saved."""
-
-    rows: int
     weight: float
     readout: Readout
+    few: ScaledRows | None  # distinct rows; None: the model was saved without its rows
 
 
 @dataclass(frozen=True)
@@ -99,7 +76,7 @@ class Member:
     """One network of a committee: a first layer, and ridge regression on its features."""
 
     layer: Layer  # learned from a sample of the rows of the fit, and fixed from then on
-    sums: Moments | FewRows | FrozenSums  # over all rows; those of few are added up when needed
+    sums: Moments | StoredReadout  # over all rows; those of few rows are added up when needed
     ridge: float  # the penalty (absolute)
     intercept: bool  # whether there is a free constant
     share: float = 1.0  # what ridge regression counts in the prediction
@@ -111,19 +88,20 @@ class Member:
         state = {each.name: getattr(self, each.name) for each in fields(self)}
         return state | {"ridge_readout": self.ridge_readout}
 
-    def with_few_rows(self, few: FewRows, readout: Readout) -> Member:
-        """Return the member with the rows in the place of their sums, and their readout."""
-        member = replace(self, sums=few)
-        member.__dict__["ridge_readout"] = readout
-        return member
+    def without_sums(self, few: ScaledRows | None) -> Member:
+        """Return the member with its readout, and with its rows or nothing, in place of sums."""
+        sums = StoredReadout(self.sums.rows, self.sums.weight, self.ridge_readout, few)
+        return replace(self, sums=sums)
 
     @cached_property
     def moments(self) -> Moments:
-        """The sums over all rows."""
-        if isinstance(self.sums, FrozenSums):
+        """The sums over all rows; the same to the last bit as before, for whole weights."""
+        if isinstance(self.sums, Moments):
+            return self.sums
+        if self.sums.few is None:
             problem = 'it was saved with rows="frozen": it predicts, and knows nothing of its rows'
             raise InvalidInput("model", problem=problem)
-        return self.sums if isinstance(self.sums, Moments) else self.sums.moments(self.layer)
+        return replace(self.layer.scaled_moments(self.sums.few), rows=self.sums.rows)
 
     @cached_property
     def equations(self) -> NormalEquations:
@@ -139,7 +117,7 @@ class Member:
     @cached_property
     def ridge_readout(self) -> Readout:
         """The readout that ridge regression on all rows gives."""
-        if isinstance(self.sums, FrozenSums):
+        if isinstance(self.sums, StoredReadout):
             return self.sums.readout
         return self.equations.solve(self.ridge, self.factor)
 
@@ -323,8 +301,9 @@ class Fitted:
 
     @property
     def is_frozen(self) -> bool:
-        """True if the model was saved without its sums."""
-        return isinstance(self.members[0].sums, FrozenSums)
+        """True if the model was saved without its rows and the sums over them."""
+        sums = self.members[0].sums
+        return isinstance(sums, StoredReadout) and sums.few is None
 
     @property
     def moments(self) -> CommitteeMoments:
@@ -374,21 +353,15 @@ class Fitted:
 
     def without_sums(self) -> Fitted:
         """Return the model with its rows in the place of the sums over them, where it has them."""
-        few = FewRows.of(self.tally, self.targets, self.rows)
+        few = few_rows(self.tally, self.targets)
         if few is None:
             return self
-        members = (member.with_few_rows(few, member.ridge_readout) for member in self.members)
-        return replace(self, members=tuple(members))
+        return replace(self, members=tuple(member.without_sums(few) for member in self.members))
 
     def frozen(self) -> Fitted:
-        """Return the model without its sums and its tally: it predicts, and is small."""
-        members = (
-            replace(m, sums=FrozenSums(m.sums.rows, m.sums.weight, m.ridge_readout))
-            for m in self.members
-        )
-        if self.is_frozen:
-            return self
-        return replace(self, members=tuple(members), tally=None, learned_from=None)
+        """Return the model without its sums and its rows: it predicts, and is small."""
+        members = tuple(member.without_sums(None) for member in self.members)
+        return replace(self, members=members, tally=None, learned_from=None)
 
     def with_moments(self, moments: CommitteeMoments) -> Fitted:
         """Return the same first layers with the readouts of other rows."""
@@ -420,6 +393,13 @@ class Fitted:
         means = [member.predict(x) for member in self.members]
         within = mean([member.variance(x) for member in self.members])
         return within + np.var(means, axis=0)
+
+
+def few_rows(tally: Tally | None, targets: Targets) -> ScaledRows | None:
+    """Return the rows of a tally that keeps them."""
+    if tally is None or tally.z is None or tally.t is None:
+        return None
+    return ScaledRows(tally.z, tally.t, targets.weighted(tally.t, tally.weights))
 
 
 def mean(values: Sequence[Floats]) -> Floats:
