@@ -120,9 +120,11 @@ def _check_symmetries(counts: AttackCounts, name: str, problem: og.Problem) -> N
 
 def _equal_problems(problem: og.Problem) -> Iterator[tuple[str, og.Problem, float]]:
     """Yield problems whose errors are those of this one, up to a factor."""
-    yield "sign of the teacher", problem.replace(teacher=f"-1*({problem.teacher})"), 1.0
+    # a named teacher is centred, a formula is as it is written
+    negative, triple = (f"{factor}*({problem.teacher}):centred" for factor in (-1, 3))
+    yield "sign of the teacher", problem.replace(teacher=negative), 1.0
     yield "sign of the activation", problem.replace(activation=f"-1*({problem.activation})"), 1.0
-    scaled = {"teacher": f"3*({problem.teacher})", "noise": 3 * problem.noise}
+    scaled = {"teacher": triple, "noise": 3 * problem.noise}
     yield "unit of the labels", problem.replace(**scaled, eta=problem.step / 3), 9.0
 
 
