@@ -28,7 +28,10 @@ from onegrad.theory.uniform.spread import spread
 
 SHRINKING = 0.25  # of the error by a rule that is finer by COARSER; a tenth in nine of ten problems
 COARSER = 4 / 3  # factor of spacings from level to level, and its inverse of numbers of nodes
-LEVELS = 3  # of fresh rows: one coarser than the usual nodes, and finer ones until rtol is met
+FINER_LEVELS = 2  # than the usual nodes, of fresh rows: until rtol is met
+# s/rho up to which the usual nodes of fresh rows are not compared with coarser ones, and their
+# error there: coarser ones change no setting by more than 0.1 %
+SMALL_STEEPNESS, SMALL_ERROR = 0.5, 2.5e-4
 # of r, of rows in step and ridge: for readouts of one size, and for others
 BINS, BINS_OF_MANY_READOUTS = (12, 24, 48), (4, 8, 16)
 MAX_ERROR_OF_MEAN = 0.015  # over draws; above it more are taken: their bar alone would be 3 %
@@ -89,31 +92,45 @@ def refine(
 
 
 def refine_cases(cases: Sequence[Laws], rtol: float, start: Solution | None) -> Refinement:
-    """Evaluate all cases with finer and finer nodes until rtol is met."""
-    levels, extrapolated = levels_of(cases[0])
-    finer = mean_of(evaluate(cases, levels[0], start))
-    change = 1.0
-    for nodes in levels[1:]:
-        coarser, finer = finer, mean_of(evaluate(cases, nodes, finer.last))
-        before, change = change, relative_change(coarser, finer)
-        error = SHRINKING * change if extrapolated else change * min(change / before, SHRINKING)
+    """Evaluate all cases with more and more nodes until rtol is met."""
+    if cases[0].same_rows:
+        return refine_bins(cases, rtol, start)
+    usual = mean_of(evaluate(cases, Nodes(), start))
+    if usual.cases[0].equations.steepness < SMALL_STEEPNESS and rtol >= SMALL_ERROR:
+        return replace(usual, quadrature_error=SMALL_ERROR)
+    coarser = mean_of(evaluate(cases, scaled(1 / COARSER), usual.last))
+    finest, change = usual, relative_change(coarser, usual)
+    error = SHRINKING * change
+    for level in range(1, 1 + FINER_LEVELS):
         if error <= rtol:
             break
-    if extrapolated:
-        finer = replace(
-            finer,
-            **{
-                name: getattr(finer, name) + (getattr(finer, name) - getattr(coarser, name)) / 3
-                for name in ("train", "test", "squared_loss")
-            },
-        )
-    return replace(finer, quadrature_error=error, resolved=error <= rtol)
+        before, coarser = change, finest
+        finest = mean_of(evaluate(cases, scaled(COARSER**level), coarser.last))
+        change = relative_change(coarser, finest)
+        error = change * min(change / before, SHRINKING)
+    return replace(finest, quadrature_error=error, resolved=error <= rtol)
+
+
+def refine_bins(cases: Sequence[Laws], rtol: float, start: Solution | None) -> Refinement:
+    """Evaluate all cases with more and more bins until rtol is met; the last two extrapolate."""
+    counts = BINS if cases[0].neurons.one_size else BINS_OF_MANY_READOUTS
+    finer = mean_of(evaluate(cases, Nodes(bins=counts[0]), start))
+    for bins in counts[1:]:
+        coarser, finer = finer, mean_of(evaluate(cases, Nodes(bins=bins), finer.last))
+        error = SHRINKING * relative_change(coarser, finer)
+        if error <= rtol:
+            break
+    extrapolated = {
+        name: getattr(finer, name) + (getattr(finer, name) - getattr(coarser, name)) / 3
+        for name in ("train", "test", "squared_loss")
+    }
+    return replace(finer, **extrapolated, quadrature_error=error, resolved=error <= rtol)
 
 
 def refine_draws(cases: Sequence[Laws], rtol: float, start: Solution | None) -> Refinement:
     """Evaluate draws with few nodes; what more change in one of them corrects their mean."""
-    levels, _ = levels_of(cases[0])
-    few = mean_of(evaluate(cases, levels[0], start))
+    nodes = Nodes(bins=BINS[0]) if cases[0].same_rows else scaled(1 / COARSER)
+    few = mean_of(evaluate(cases, nodes, start))
     one = refine_cases(cases[-1:], rtol, few.last)
     coarse = few.cases[-1]
     train, test = one.train / coarse.train, one.test / coarse.test
@@ -127,22 +144,15 @@ def refine_draws(cases: Sequence[Laws], rtol: float, start: Solution | None) -> 
     )
 
 
-def levels_of(laws: Laws) -> tuple[list[Nodes], bool]:
-    """Return numbers of nodes, coarse to fine, and whether the last are extrapolated."""
+def scaled(factor: float) -> Nodes:
+    """Return the usual nodes times a factor; fewer leave the readouts, so that types stay."""
     usual = Nodes()
-    if laws.same_rows:
-        counts = BINS if laws.neurons.one_size else BINS_OF_MANY_READOUTS
-        return [replace(usual, bins=bins) for bins in counts], True
-    factors = COARSER ** np.arange(-1, LEVELS)
-    return [
-        replace(
-            usual,
-            residual=int(np.ceil(usual.residual * factor)),
-            index=usual.index / factor,
-            readout=usual.readout / max(factor, 1.0),
-        )
-        for factor in factors.tolist()
-    ], False
+    return replace(
+        usual,
+        residual=int(np.ceil(usual.residual * factor)),
+        index=usual.index / factor,
+        readout=usual.readout / max(factor, 1.0),
+    )
 
 
 def evaluate(cases: Sequence[Laws], nodes: Nodes, start: Solution | None) -> list[Evaluation]:

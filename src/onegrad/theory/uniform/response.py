@@ -22,7 +22,7 @@ from onegrad.theory.uniform.solver import LinearEquations, Packing, Solution
 
 COMPLEX_STEP = 1e-30  # no difference is taken: its square is lost in rounding
 # of the linear response, relative, before and after the shares are updated: 4e-4 of the test error
-# where 1e-2 and 1e-4 leave 36 % (fewer rows than inputs, ridge 2e-4), 3e-5 elsewhere; a tenth slower
+# is left where 1e-2 and 1e-4 left 36 % (fewer rows than inputs, ridge 2e-4), and 3e-5 elsewhere
 RESPONSE_TOLERANCES = (1e-6, 1e-7)
 MAX_RESPONSE_ITERATIONS = 200
 
