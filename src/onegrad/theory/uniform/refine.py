@@ -28,7 +28,7 @@ from onegrad.theory.uniform.spread import spread
 
 SHRINKING = 0.25  # of the error by a rule that is finer by COARSER; a tenth in nine of ten problems
 COARSER = 4 / 3  # factor of spacings from level to level, and its inverse of numbers of nodes
-FINER_LEVELS = 2  # than the usual nodes, of fresh rows: until rtol is met
+FINER_LEVELS = 4  # than the usual nodes, of fresh rows: until rtol is met
 # s/rho up to which the usual nodes of fresh rows are not compared with coarser ones, and their
 # error there: coarser ones change no setting by more than 0.1 %
 SMALL_STEEPNESS, SMALL_ERROR = 0.5, 2.5e-4
