@@ -1,8 +1,8 @@
 """The equations that serve a problem, and the errors that they give.
 
-A problem with a field off its default may need equations of their own: a row of `ROUTES`. The first
-route that applies is taken, the plain theory last. A route refuses the fields of the others, so
-that no two extensions are combined that nobody has derived together.
+A problem with one field off its default may have equations of its own: a row of `ROUTES`. The first
+route that applies is taken, the plain theory last. Fields that no route combines go to the engine,
+whose laws combine (`refine`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +22,7 @@ from onegrad.theory.uniform.accuracy import neglected_of_preconditioned_step
 from onegrad.theory.uniform.concerns import UNIFORM_FIELDS, require_covered
 from onegrad.theory.uniform.input_covariance import InputSpectrum, covariance_errors
 from onegrad.theory.uniform.preparation import NodeCounts
+from onegrad.theory.uniform.refine import errors_of_problems
 from onegrad.theory.uniform.refinement import QUADRATURE_TOLERANCE, fresh_row_errors
 from onegrad.theory.uniform.same_rows.errors import same_row_errors
 from onegrad.theory.uniform.two_steps.discretisation import two_step_errors
@@ -57,8 +58,21 @@ ROUTES = (
     ),
     Route((), fresh_row_errors),
 )
-EXTENSION_FIELDS = tuple(field for route in ROUTES for field in route.fields)
-ERROR_FIELDS = (*UNIFORM_FIELDS, *EXTENSION_FIELDS)
+
+
+def _engine_errors(
+    problems: Sequence[Problem], rtol: float, nodes: NodeCounts | None
+) -> list[Errors]:
+    """Return the errors of problems whose laws no route combines."""
+    if nodes is not None:
+        raise InvalidInput("nodes", problem="combined laws choose their own nodes")
+    return errors_of_problems(problems, rtol)
+
+
+ENGINE = Route((), _engine_errors)
+# fields with equations of their own, or for the engine alone
+OFF_DEFAULT = (*(field for route in ROUTES for field in route.fields), "weight_decay", "paired")
+ERROR_FIELDS = (*UNIFORM_FIELDS, *OFF_DEFAULT)
 
 
 @one_blas_thread
@@ -81,7 +95,8 @@ def uniform_errors(
     inputs : spectrum of a user's inputs, in place of the problems' own.
 
     Holds for one step on Gaussian inputs, which may have a covariance, then ridge on fresh rows or
-    on those of the step; and for two steps on fresh batches of isotropic inputs.
+    on those of the step, with combinations of these; and for two steps on fresh batches of
+    isotropic inputs.
     See docs/uniform.md; tests/theory/uniform/test_stored_simulations_agree.py.
     """
     if not rtol > 0:
@@ -101,17 +116,20 @@ def route_of(problem: Problem) -> Route:
     """Return the equations that serve a problem; raise OutOfScope where none do."""
     require_covered(problem, ERROR_FIELDS)
     route = next(route for route in ROUTES if route.applies(problem))
-    reasons = (f"{k}={getattr(problem, k)!r}" for k in route.fields if _is_set(problem, k))
-    here = next(reasons, "")
-    for field in EXTENSION_FIELDS:
-        if field not in route.fields and _is_set(problem, field):
-            covered = f"{field}={FIELDS[field].default!r} with {here}"
-            raise OutOfScope("uniform", field, getattr(problem, field), covered)
-    for field, values in route.choices.items():
-        if getattr(problem, field) not in values:
-            covered = f"{' or '.join(values)} with {here}"
-            raise OutOfScope("uniform", field, getattr(problem, field), covered)
-    return route
+    others = [field for field in OFF_DEFAULT if field not in route.fields]
+    unknown = any(_is_set(problem, field) for field in others)
+    unknown |= any(getattr(problem, k) not in values for k, values in route.choices.items())
+    unknown |= problem.ridge_rows == "same" and problem.rows_of_step != problem.n
+    if not unknown:
+        return route
+    if problem.steps > 1:
+        field = next(
+            (field for field in OFF_DEFAULT if field != "steps" and _is_set(problem, field)),
+            "residual",
+        )
+        covered = f"{FIELDS[field].default!r} with steps={problem.steps}"
+        raise OutOfScope("uniform", field, getattr(problem, field), covered)
+    return ENGINE
 
 
 def _is_set(problem: Problem, field: str) -> bool:
@@ -126,6 +144,8 @@ def _columns(points: Sequence[Errors]) -> Errors:
         if isinstance(values[0], TrainTest):
             train, test = (np.array([getattr(v, k) for v in values]) for k in ("train", "test"))
             columns[name] = TrainTest(train=train, test=test)
+        elif name == "neglected":
+            columns[name] = tuple(sizes for point in points for sizes in point.neglected)
         else:
             columns[name] = np.array(values)
     warnings = {str(warning): warning for point in points for warning in point.warnings}
