@@ -64,3 +64,17 @@ def test_rows_that_are_not_rows_are_refused():
             og.OneStepRegressor(4).fit(NUMBERS, WAVE, learn_from=rows)
     with pytest.raises(InvalidInput, match="learn_from: X is a source"):
         og.OneStepRegressor(4).fit("a.csv", learn_from=[0])
+
+
+def test_rows_of_every_container_can_be_learned_from(pd):
+    import pyarrow as pa
+    import scipy.sparse
+
+    frame = pd.DataFrame(NUMBERS, columns=["a", "b"], index=range(N, 2 * N))
+    mask, model = np.arange(N) < 100, og.OneStepRegressor(10, random_state=0)
+    expected = model.fit(NUMBERS, WAVE, learn_from=mask).predict(NUMBERS)
+    arrow, dense = pa.Table.from_pandas(frame, preserve_index=False), NUMBERS.tolist()
+    for X in (frame, arrow, dict(frame.items()), dense, scipy.sparse.coo_matrix(NUMBERS)):
+        for rows in (mask, pd.Series(mask), range(100)):
+            model.fit(X, pd.Series(WAVE, index=frame.index), learn_from=rows)
+            np.testing.assert_array_equal(model.predict(X), expected)

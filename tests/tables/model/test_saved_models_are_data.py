@@ -81,20 +81,6 @@ def test_a_damaged_archive_is_refused(saved):
     assert "compressed" in refused(saved)
 
 
-def test_any_changed_byte_is_noticed_or_harmless(saved):
-    data = saved.read_bytes()
-    expected = load(saved).predict(X)
-    for position in range(0, len(data), max(1, len(data) // 150)):
-        changed = bytearray(data)
-        changed[position] ^= 0x41
-        saved.write_bytes(bytes(changed))
-        try:
-            predicted = load(saved).predict(X)
-        except InvalidInput:
-            continue
-        np.testing.assert_array_equal(predicted, expected)  # a byte that says nothing
-
-
 def test_numpy_opens_it_without_this_package(saved, tmp_path):
     MODELS["numbers"]().save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == saved.read_bytes()

@@ -287,7 +287,7 @@ class ClassTargets(LabelTargets):
         unknown = self.values[index] != y
         if np.any(unknown):
             classes = ", ".join(map(str, self.values[:20]))
-            label = y[unknown][0]
+            (label,) = y[unknown][:1].tolist()
             raise InvalidInput("label", label, problem=f"it is not among the classes {classes}")
         return index
 

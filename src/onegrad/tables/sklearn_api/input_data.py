@@ -122,7 +122,9 @@ def _take(rows: Any, numbers: Any) -> Any:
         return None
     if type(rows) is dict:
         return {name: _take(column, numbers) for name, column in rows.items()}
-    return rows.take(numbers) if is_table(rows) else _safe_indexing(rows, numbers)
+    if is_table(rows):
+        return rows.take(numbers)
+    return _safe_indexing(rows.tocsr() if issparse(rows) else rows, numbers)
 
 
 def more_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
