@@ -31,6 +31,9 @@ MEMBERS = {"fast": 1, "default": 3, "classes": 2, "many rows": 1, "best": 5}
 TRAINING_RATES = {False: (0.001,), True: (0.001, 0.004)}
 INPUT_SCALES = ("standard", "robust", "both")
 
+# searches for the neurons of a member, where rows are few and where they are many. Two for classes
+# have the log-loss of three (0.998) in two thirds of the time
+SEARCHES = {"fast": (2, 2), "numbers": (3, 4), "classes": (2, 4), "many classes": (3, 6)}
 SEARCH_WIDTH = 600  # neurons of one search; three searches cost less than one of 1,800
 FAST_SEARCH_WIDTH = 400  # with the fast budget
 MAX_SINGLE_SEARCH = 1000  # neurons up to which a width that was asked for is one search
@@ -106,56 +109,42 @@ class AlternatingSettings(Settings):
         return self.width is None
 
     def choose_inputs(self, scale_sample: ScaleSample) -> ScaledSample:
-        """Return the sample on the scale that is asked for.
-
-        By default, classes have both if there are several searches, which take turns.
-        """
+        """Return the sample on the scale that is asked for, or on both."""
         sample = scale_sample(self.inputs or "standard")
+        both = self.inputs is None and self.has_both_scales(self.capacity_for(sample))
+        return scale_sample("both") if both else sample
+
+    def has_both_scales(self, capacity: Capacity) -> bool:
+        """True if inputs are on both scales: by default, for classes if searches take turns."""
         unset = self.inputs is None and self.width is None
-        if unset and self.classes and self.capacity_for(sample).searches > 1:
-            return scale_sample("both")
-        return sample
+        return self.inputs == "both" or (unset and self.classes and capacity.searches > 1)
 
     def capacity(self, rows: int, outputs: int) -> Capacity:
         """Return the capacity for a sample of so many rows, and so many outputs."""
-        classes = outputs if self.classes else 0
-        fast = self.budget == "fast"
+        fast, many = self.budget == "fast", rows >= MANY_ROWS
         search_width = FAST_SEARCH_WIDTH if fast else SEARCH_WIDTH
-        if self.width is None:
-            most = self.searches_for(rows, classes) * search_width
-            width = min(max(MAX_NEURONS_PER_ROW * rows, 1), most)
-            searches = -(-width // search_width)
-        else:
-            width = self.width
-            searches = 1 if width <= MAX_SINGLE_SEARCH else -(-width // search_width)
+        width = self.width
+        if width is None:
+            kind = "many classes" if outputs >= MANY_CLASSES else "classes"
+            most = SEARCHES["fast" if fast else kind if self.classes else "numbers"][many]
+            width = min(max(MAX_NEURONS_PER_ROW * rows, 1), most * search_width)
+        searches = -(-width // search_width)
+        if self.width is not None and width <= MAX_SINGLE_SEARCH:
+            searches = 1
         rounds = self.rounds
         if rounds is None:
-            rounds = 32 if searches == 1 else 8 if classes else 24
-        further = (1 if fast or rows >= MANY_ROWS else 2) * rounds
+            rounds = 32 if searches == 1 else 8 if self.classes else 24
+        further = (1 if fast or many else 2) * rounds
         # gradient steps on the logistic loss gain nothing for pooled neurons, and cost as rounds do
-        steps = 4 if classes and searches == 1 else 0
+        steps = 4 if self.classes and searches == 1 else 0
         return Capacity(width, searches, self.members_for(rows), rounds, further, steps)
-
-    def searches_for(self, rows: int, classes: int) -> int:
-        """Return the number of searches that pay where rows are not few."""
-        many = rows >= MANY_ROWS
-        if self.budget == "fast":
-            return 2
-        # two searches for classes have the log-loss of three (0.998) in two thirds of the time
-        if classes >= MANY_CLASSES:
-            return 6 if many else 3
-        return 4 if many else 2 if classes else 3
 
     def members_for(self, rows: int) -> int:
         """Return the number of members for a sample of so many rows."""
-        if self.members is not None:
-            return self.members
-        if self.width is not None:
-            return 1
-        if self.budget != "default":
-            return MEMBERS[self.budget]
-        if rows >= MANY_ROWS:
-            return MEMBERS["many rows"]
+        if self.members is not None or self.width is not None:
+            return self.members or 1
+        if self.budget != "default" or rows >= MANY_ROWS:
+            return MEMBERS["many rows" if self.budget == "default" else self.budget]
         return MEMBERS["classes" if self.classes and rows > FEW_ROWS else "default"]
 
     def capacity_for(self, sample: ScaledSample) -> Capacity:
@@ -165,28 +154,29 @@ class AlternatingSettings(Settings):
     def committee_size(self, sample: ScaledSample) -> int:
         return self.capacity_for(sample).members
 
+    def max_candidates(self, sample: ScaledSample) -> int:
+        return self.capacity_for(sample).max_candidates
+
     def part_learners(self, training_set: TrainingSet) -> dict[str, Learner] | None:
         if not self.corrects:
             return None
         rows, scaling = training_set.sample_rows, training_set.scaling
-        outputs = training_set.targets.outputs
-        return learners(self.fit_size(rows, rows, scaling.columns, scaling.copies, outputs))
+        return learners(
+            self.fit_size(rows, scaling.columns, scaling.copies, training_set.targets.outputs)
+        )
 
     def fit_size(
-        self, rows: int, learned: float, inputs: int, copies: int, outputs: int
+        self, rows: int, inputs: int, copies: int, outputs: int, hold_out: float = 0.0
     ) -> FitSize:
         """Return what decides how the parts of a prediction are learned."""
         of_settings = self.classes, self.budget, self.patience
-        return FitSize(rows, learned, inputs, copies, outputs, *of_settings)
+        return FitSize(rows, hold_out, inputs, copies, outputs, *of_settings)
 
     def training_rates(self, sample_rows: int) -> tuple[float, ...]:
         """Return Adam's first steps of joint training that are tried."""
         # beside networks on codes of few rows of classes, eleven sets did as well without it
         few = self.classes and sample_rows < MANY_ROWS
         return () if few or self.budget == "fast" else TRAINING_RATES[self.classes]
-
-    def max_candidates(self, sample: ScaledSample) -> int:
-        return self.capacity_for(sample).max_candidates
 
 
 def round_flops(n: float, d: float, N: float) -> float:
@@ -208,20 +198,13 @@ def alternating_cost(
     the rate of products that is measured here.
     """
     capacity = settings.capacity(sampled, outputs)
-    both = settings.inputs == "both"
-    if settings.inputs is None and settings.width is None:
-        both = settings.classes and capacity.searches > 1
-    copies = 1 + both
-    d, N = copies * inputs, capacity.width
+    copies = 1 + settings.has_both_scales(capacity)
+    size = settings.fit_size(sampled, inputs, copies, outputs, hold_out)
+    d, N, learned = copies * inputs, capacity.width, size.learned
     width = N + d
-    learned = (1 - hold_out) * sampled
     searched = min(learned, (1 - hold_out) * SEARCH_ROWS[settings.budget])
-    each = N / capacity.searches
-    flops = (
-        capacity.searches
-        * (1 + TYPICAL_ROUNDS * capacity.rounds)
-        * round_flops(searched, inputs, each)
-    )
+    per_round = round_flops(searched, inputs, N / capacity.searches)
+    flops = capacity.searches * (1 + TYPICAL_ROUNDS * capacity.rounds) * per_round
     if capacity.searches > 1:
         further = 1 + TYPICAL_FURTHER_ROUNDS * capacity.rounds
         flops += further * round_flops(searched, d, N)
@@ -229,18 +212,13 @@ def alternating_cost(
         epochs = TYPICAL_EPOCHS * len(settings.training_rates(sampled))
         flops += epochs * learned * N * (6 * (d + outputs) + 20)  # 20: what is not a product
         flops += round_flops(searched, d, N)
-        size = settings.fit_size(sampled, learned, inputs, copies, outputs)
         flops += sum(learner.flops(size) for learner in learners(size).values())
     flops += searched * width**2  # spectrum of the untrained layer
     flops += rows * (width**2 + 2 * d * N) + width**3  # second pass and readout
     flops *= capacity.members
     held_out_features = hold_out * min(sampled, SEARCH_ROWS[settings.budget]) * width
-    memory = 8 * (
-        capacity.members * width**2
-        + SQUARE_MATRICES * width**2
-        + held_out_features
-        + sampled * (3 * d + 2 * outputs)
-    )
+    of_sample = sampled * (3 * d + 2 * outputs)
+    memory = 8 * ((capacity.members + SQUARE_MATRICES) * width**2 + held_out_features + of_sample)
     with blas_threads(1):
         rate = product_rate(clock=time.process_time)
     seconds = flops / (EFFICIENCY * rate)

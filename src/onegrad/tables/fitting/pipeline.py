@@ -116,10 +116,8 @@ def fit(
     moments_pass = MomentsPass(layers, targets, encoding, execution.device, seed, skip_below)
     moments = execution.sum(moments_pass, second_pass)
     pairs = zip(learned, moments.members, strict=True)
-    members = tuple(each.member(sums, settings.intercept) for each, sums in pairs)
+    members = [each.member(sums, settings.intercept) for each, sums in pairs]
     statistics = describe_fit(members, learned, scaled)
-    pairs_of_all = zip(members, learned, strict=True)
-    members = tuple(each.with_head_of_all_rows(member) for member, each in pairs_of_all)
     tally = None
     if not data.single_pass and sample.tally is not None:
         tally = sample.tally.above(skip_below)
@@ -132,8 +130,9 @@ def fit(
         for part in each.scaled(1 / len(learned)).parts
         for final in part.final
     ]
+    pairs_of_all = zip(learned, members, strict=True)
     return Fitted(
-        members,
+        tuple(each.with_head_of_all_rows(member) for each, member in pairs_of_all),
         targets,
         encoding,
         statistics,

@@ -48,13 +48,18 @@ class FitSize:
     """The size of a fit, which decides how parts are learned."""
 
     rows: int  # of the sample
-    learned: float  # of them, those that are not held out
+    hold_out: float  # share of them
     inputs: int  # on one scale
     copies: int  # scales
     outputs: int
     labels: bool
     budget: str  # "fast", "default" or "best"
     patience: int | None = None  # without improvement; None: that of each part
+
+    @property
+    def learned(self) -> float:
+        """Number of rows that are not held out."""
+        return (1 - self.hold_out) * self.rows
 
 
 @dataclass(frozen=True)
