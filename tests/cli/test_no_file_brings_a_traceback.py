@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from soak.mutations import EXAMPLE_FILES, EXAMPLE_TARGETS, csv_file, damage, model_file
 
-from onegrad.cli import main
+from onegrad.cli import main, output
 from programs import complaint
 
 X = np.random.default_rng(0).standard_normal((40, 3))
@@ -225,6 +225,8 @@ def test_unknown_values_are_counted_once_for_all_blocks(tmp_path, capsys, monkey
 
 
 def test_text_that_a_spreadsheet_would_run_can_be_escaped(tmp_path, capsys):
+    import pyarrow as pa
+
     path, out = tmp_path / "d.csv", tmp_path / "out.csv"
     labels = ["=cmd|' /C calc'!A0", "+1", "-2", "@SUM(A1)", "plain"]
     rows = "".join(f'{i},"{labels[i % 5]}"\n' for i in range(40))
@@ -241,6 +243,12 @@ def test_text_that_a_spreadsheet_would_run_can_be_escaped(tmp_path, capsys):
         assert plain[0] in labels and escaped[1] == plain[1]  # numbers stay what they are
         assert [text.removeprefix("'") for text in escaped] == plain
         assert not any(text[:1] in tuple("=+@-") for text in (escaped[0], *escaped[2:]))
+    texts_of_arrow = (
+        pa.array(["=1", None]).dictionary_encode(),
+        pa.array(["@", "x"], "large_string"),
+    )
+    table = pa.table(dict(zip("ab", texts_of_arrow, strict=True)))
+    assert output.escaped(table).to_pydict() == {"a": ["'=1", None], "b": ["'@", "x"]}
 
 
 def test_semicolons_and_decimal_commas_are_read(tmp_path, capsys):

@@ -17,7 +17,7 @@ from onegrad.io.json_values import json_values
 
 STYLES = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33}
 PLOT_SUFFIXES = (".svg", ".png", ".pdf")
-FORMULA = r"^[=+\-@\t\r]"  # how text begins that a spreadsheet takes for a formula
+FORMULA = r"^([=+\-@\t\r])"  # how text begins that a spreadsheet takes for a formula
 MAX_DECIMALS = 7  # columns with more decimals are not filled up with zeros
 
 
@@ -179,14 +179,11 @@ def escaped(table: Any) -> Any:
     from pyarrow import compute
 
     def column(values: Any) -> Any:
-        if pa.types.is_dictionary(values.type):
-            values = values.cast(values.type.value_type)
-        if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        if "string" not in str(values.type):  # of any of Arrow's kinds of text, or categories of it
             return values
-        quoted = compute.binary_join_element_wise(pa.scalar("'", values.type), values, "")
-        return compute.if_else(compute.match_substring_regex(values, FORMULA), quoted, values)
+        return compute.replace_substring_regex(values.cast(pa.large_string()), FORMULA, r"'\1")
 
-    names = [f"'{name}" if re.match(FORMULA, name) else name for name in table.column_names]
+    names = [re.sub(FORMULA, r"'\1", name) for name in table.column_names]
     return pa.table([column(values) for values in table.columns], names)
 
 

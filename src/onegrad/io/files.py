@@ -1,4 +1,4 @@
-"""Rules of what may be written, files that appear whole or not at all, drafts of the killed."""
+"""Paths that may be written, files that appear whole or not at all, drafts of killed writers."""
 
 import contextlib
 import fcntl
