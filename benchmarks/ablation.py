@@ -2,10 +2,13 @@
 
     python benchmarks/ablation.py --data DIR [--sets a,b] [--without x;y] [--splits 5] [--rows 3000]
                                   [--out FILE]
+    python benchmarks/ablation.py --out benchmarks/measured/ablation.jsonl
 
 The sets and splits of benchmarks/real_data.py. A fit without a part makes all choices anew: rounds,
 ridge, weights on held-out rows. The parts are switched off inside this file: they are no options.
-Finished cells are kept in FILE (JSON lines) and not computed again; run with OMP_NUM_THREADS=1.
+Finished cells are kept in FILE (JSON lines) and not computed again; without DIR, the tables are
+those of the cells in FILE, which may have parts that are no longer in the code. Run with
+OMP_NUM_THREADS=1.
 """
 
 import argparse
@@ -14,7 +17,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -24,7 +27,6 @@ import numpy as np
 from real_data import load_split, set_names, test_measures
 
 import onegrad as og
-from onegrad.tables.first_layer import alternating
 from onegrad.tables.parts import head, table
 
 FULL = "nothing"
@@ -35,26 +37,9 @@ Cell = dict[str, Any]
 # -- parts switched off --------------------------------------------------------------------------
 
 
-def never(result: Any) -> Callable[[Any], Any]:
-    """What replaces a function by one that returns the same, whatever it is asked."""
-    return lambda _: lambda *args: result
-
-
 def without_parts(*names: str) -> Callable[[Any], Any]:
     """What replaces the table of parts by one without some of them."""
     return lambda parts: {name: kind for name, kind in parts.items() if name not in names}
-
-
-def without_head(train: Any) -> Any:
-    """Joint training whose candidate is judged by ridge regression on its features alone."""
-
-    def trained(training_set: Any, searched: Any, *args: Any) -> Any:
-        candidate = train(training_set, searched, *args)
-        if candidate is None:
-            return None
-        return replace(candidate, head=None, score=searched.score(candidate.losses))
-
-    return trained
 
 
 @dataclass(frozen=True)
@@ -69,10 +54,6 @@ class Variant:
 MANY = 8_000
 VARIANTS = {
     FULL: Variant(lambda classes, n: True),
-    "joint training": Variant(
-        lambda classes, n: not classes or n >= MANY, (alternating, "train", never(None))
-    ),
-    "head": Variant(lambda classes, n: classes and n >= MANY, (alternating, "train", without_head)),
     "linear head": Variant(
         lambda classes, n: classes and n <= 2000, (head, "MAX_LINEAR_ROWS", lambda _: 0)
     ),
@@ -127,12 +108,16 @@ def cell(path: Path, number: int, rows: int, name: str) -> Cell | None:
     }  # fmt: skip
 
 
-def measure(args: argparse.Namespace, sets: list[str], variants: list[str]) -> list[Cell]:
-    """All cells of these sets: those in the file, then the others, which are added to it."""
+def measure(args: argparse.Namespace) -> list[Cell]:
+    """All cells that were asked for: those in the file, then the others, which are added to it."""
     args.out.parent.mkdir(parents=True, exist_ok=True)
     results = [json.loads(line) for line in args.out.open()] if args.out.exists() else []
+    if args.data is None:
+        return results
     results = [c for c in results if c["rows"] == args.rows and c["split"] < args.splits]
     done = {(c["set"], c["split"], c["without"]) for c in results}
+    names = args.without.split(";") if args.without else list(VARIANTS)
+    variants, sets = dict.fromkeys([FULL, *names]), set_names(args)
     for number, name, without in product(range(args.splits), sets, variants):
         if (name, number, without) in done:
             continue
@@ -168,7 +153,7 @@ def summary(results: list[Cell], title: str) -> None:
     print(f"\n### {title}\n")
     print("| without | sets | error | ± over sets | worst set | log-loss | CPU s |")
     print("|---|--:|--:|--:|---|--:|--:|")
-    for without in VARIANTS:
+    for without in dict.fromkeys([*VARIANTS, *(c["without"] for c in results)]):
         errors = log_ratios(results, without, "error")
         if without == FULL or not errors:
             continue
@@ -188,20 +173,18 @@ def summary(results: list[Cell], title: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path)
     parser.add_argument("--sets", help="names, comma-separated (default: all)")
     parser.add_argument("--without", help="names, semicolon-separated (default: all)")
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--rows", type=int, default=3000, help="most training rows")
     parser.add_argument("--out", type=Path, default=Path("out/ablation.jsonl"))
-    args = parser.parse_args()
-    variants = args.without.split(";") if args.without else list(VARIANTS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        results = measure(args, set_names(args), [FULL, *(v for v in variants if v != FULL)])
-    for classes, title in ((False, "regression"), (True, "classification")):
-        if of_kind := [c for c in results if c["classes"] is classes]:
-            summary(of_kind, f"{title}, {args.rows} rows")
+        results = measure(parser.parse_args())
+    for rows, classes in product(sorted({c["rows"] for c in results}), (False, True)):
+        if some := [c for c in results if c["rows"] == rows and c["classes"] is classes]:
+            summary(some, f"{'classification' if classes else 'regression'}, {rows} rows")
 
 
 if __name__ == "__main__":
