@@ -38,20 +38,6 @@ def test_importance_names_the_inputs(single_index):
     assert abs(vectors[:3, -1].sum()) / np.sqrt(3) > 0.95  # and it is the teacher's
 
 
-def test_the_metric_is_the_mean_gradient_product(single_index):
-    """Against finite differences of the fitted function."""
-    X, y = single_index
-    X = X[:300, :4]
-    model = og.OneStepRegressor(30, activation="tanh", hold_out=0, ridge=0.01, random_state=0)
-    f = model.fit(X, y[:300]).fitted_
-    layer = f.layers[0]
-    z = layer.scaling(X)
-    h = 1e-5
-    steps = [layer.features(z + e) - layer.features(z - e) for e in h * np.eye(4)]
-    gradient = np.stack([step @ f.coef[:, 0] for step in steps], axis=1) / (2 * h)
-    np.testing.assert_allclose(model.metric_, gradient.T @ gradient / 300, rtol=1e-6)
-
-
 def test_a_step_leaves_spikes_in_the_spectrum(single_index):
     X, y = single_index
     settings = {"inputs": "raw", "bias": "none", "skip": False, "activation": "tanh"}

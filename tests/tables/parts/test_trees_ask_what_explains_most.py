@@ -1,11 +1,9 @@
-"""Boosted symmetric trees: how they are grown, and where they help."""
+"""Boosted symmetric trees: bins, questions and leaves, against their definitions."""
 
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
-import onegrad as og
 from onegrad.tables.first_layer.scaling import ScaledRows
 from onegrad.tables.model.targets import NumericTargets
 from onegrad.tables.parts.trees import (
@@ -20,9 +18,6 @@ from onegrad.tables.parts.trees import (
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((2500, 6))
-BOX = (np.abs(X[:, 0]) < 0.7) & (np.abs(X[:, 1]) < 0.7) & (np.abs(X[:, 2]) < 0.9)
-Y = BOX.astype(float) + 0.05 * RNG.standard_normal(len(X))
-SMALL = {"rounds": 0, "members": 1, "random_state": 0, "corrections": "auto"}
 
 
 def naive_question(bins, r, w):
@@ -78,24 +73,3 @@ def test_the_answers_are_the_bits_of_the_leaf():
     )
     z = np.array([[0.0, 0.0], [0.0, 1.0], [3.0, 0.0], [3.0, 1.0]])
     np.testing.assert_array_equal(tree(z)[:, 0], [0, 1, 2, 3])
-
-
-@pytest.mark.full
-def test_they_help_where_thresholds_matter():
-    model = og.AlternatingRegressor(100, **SMALL).fit(X[:1500], Y[:1500])
-    plain = og.AlternatingRegressor(100, **(SMALL | {"corrections": "none"}))
-    plain.fit(X[:1500], Y[:1500])
-    assert not plain.fitted_.parts
-    assert model.choice_["trees_weight"] > 0.3
-    new = X[1500:], BOX[1500:]
-    assert 1 - model.score(*new) < 0.7 * (1 - plain.score(*new))
-    assert model.feature_importances_[3:].max() < 0.05
-
-
-@pytest.mark.full
-def test_several_outputs_share_their_trees():
-    labels = BOX.astype(int) + (X[:, 3] > 0.5)
-    both = og.AlternatingClassifier(100, budget="fast", **SMALL).fit(X[:1500], labels[:1500])
-    (trees,) = (part for part in both.fitted_.parts if isinstance(part, BoostedTrees))
-    assert trees.values.shape[1:] == (64, 3)
-    assert both.score(X[1500:], labels[1500:]) > 0.9

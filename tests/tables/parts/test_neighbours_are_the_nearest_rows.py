@@ -1,77 +1,18 @@
-"""The nearest rows in the learned metric: where they help, and what they are."""
+"""Mean targets of the nearest rows, against their definition; who is a neighbour."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-import onegrad as og
-from onegrad.tables.parts import neighbours, networks, trees
+from onegrad.tables.parts import neighbours
 from onegrad.tables.parts.neighbours import (
     NEAREST,
     NearbyRows,
     Neighbours,
     kernel_means,
-    local_means,
     nearest,
 )
-
-RNG = np.random.default_rng(0)
-CELLS = RNG.random((16, 16))  # a number for each cell of a grid: no ridge, no direction, no trend
-X = RNG.uniform(0, 16, (2000, 2))
-Y = CELLS[tuple(X.astype(int).T)]
-X_NEW = RNG.uniform(0, 16, (600, 2))
-Y_NEW = CELLS[tuple(X_NEW.astype(int).T)]
-SMALL = {"budget": "fast", "rounds": 0, "random_state": 0}
-
-
-@pytest.mark.full
-def test_they_help_where_targets_are_local():
-    local, plain = (
-        og.AlternatingRegressor(corrections=corrections, **SMALL).fit(X, Y)
-        for corrections in ("auto", "none")
-    )
-    assert plain.fitted_.parts == ()
-    assert local.choice_["neighbours_weight"] > 0.3
-    assert 1 - local.score(X_NEW, Y_NEW) < 0.85 * (1 - plain.score(X_NEW, Y_NEW))
-    local, plain = (
-        og.AlternatingClassifier(corrections=corrections, **SMALL).fit(X, Y > 0.5)
-        for corrections in ("auto", "none")
-    )
-    assert local.score(X_NEW, Y_NEW > 0.5) > plain.score(X_NEW, Y_NEW > 0.5) + 0.02
-
-
-@pytest.mark.full
-def test_parts_are_left_out_where_they_cannot_help(monkeypatch):
-    """Neighbours, networks on codes and trees know nothing of a line that ridge does not."""
-    for module in (networks, trees):
-        monkeypatch.setattr(module, "MANY_ROWS", 1000)
-    line = X @ [1.0, -2.0] + 3 * RNG.standard_normal(len(X))
-    model = og.AlternatingRegressor(50, rounds=0, corrections="auto", random_state=0).fit(X, line)
-    assert model.fitted_.parts == ()
-    assert not any(name.endswith("_weight") for name in model.choice_)
-
-
-class Memory:
-    """In place of trees: as good on held-out rows as neighbours are."""
-
-    def __init__(self, training_set):
-        self.means = local_means(training_set, np.eye(2), (1,))[1]
-
-    def __call__(self, z):
-        return self.means[: len(z)]
-
-    def scaled(self, factor):
-        return self
-
-
-@pytest.mark.full
-def test_they_are_chosen_before_parts_that_stay(monkeypatch):
-    """Both explain the same; held-out rows join the neighbours after the fit."""
-    monkeypatch.setattr(trees, "grow_trees", lambda rows, *_: Memory(rows))
-    model = og.AlternatingRegressor(**SMALL).fit(X, Y)
-    assert model.choice_["neighbours_weight"] > 0.3
-    assert model.fitted_.fixed_parts == ()
 
 
 def naive_means(points, rows, count):
