@@ -22,7 +22,7 @@ TABLE = {
     "c": np.where(NUMBERS[:, 1] > 9, "up", None).astype(object),
     "city": np.array([f"c{i:02d}" for i in RNG.integers(0, 80, 1300)]),
 }
-OF_PARTS = {"budget": "fast", "rounds": 0, "random_state": 0}
+OF_PARTS = {"width": 60, "rounds": 0, "budget": "fast", "corrections": "auto", "random_state": 0}
 
 
 @dataclass(frozen=True, eq=False)  # a key of the cache
