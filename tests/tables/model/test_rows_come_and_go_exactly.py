@@ -49,6 +49,8 @@ def test_bounds_that_came_with_a_row_go_with_it(sample_rows):
     model = og.OneStepRegressor(30, sample_rows=sample_rows, random_state=0).fit(X, y)
     before = model.predict(9 * X)
     row, other = (X[:1] / 3, np.array([99.0])), (X[:1] / 4, np.array([-98.0]))
+    model.partial_fit(X[:2], [500.0, 0.1], [0.0, 1.0]).remove(X[1:2], [0.1])
+    assert model.fitted_.targets.bounds[1] < 4
     model.partial_fit(*row).merge(model.blank().partial_fit(*other))
     assert model.fitted_.targets.bounds == (-98.0, 99.0)
     model.remove(*row)
