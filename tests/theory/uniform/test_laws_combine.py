@@ -28,6 +28,8 @@ VARIANTS: list[dict[str, Any]] = [
     {"teacher": "x1*x2 + x1/2", "ridge_rows": "same", "n_step": 1800, "labels": "centred"},
     {"corrupted": 0.3, "noise_law": "rademacher", "activation": "relu"},
     {"update": "preconditioned", "ridge_rows": "same", "n_step": 600, "weight_decay": 0.2},
+    {"steps": 2, "later_alpha": "0.2", "residual": "full", "corrupted": 0.2, "n_step": 600},
+    {"steps": 2, "batches": "same", "labels": "residual-linear", "activation": "relu"},
 ]
 # fields, then mean and standard error of train and test over 96 networks (`og.simulate`)
 SIMULATED = [
@@ -133,6 +135,21 @@ def test_a_preconditioner_of_a_large_shift_is_none(rows, monkeypatch):
     problem = BASE.replace(ridge_rows=rows, residual="full", weight_decay=0.3)
     scaled = point(problem.replace(update="preconditioned"), FEW)
     assert scaled == pytest.approx(point(problem, FEW), rel=5e-3)  # but for terms of order 1/d
+
+
+@pytest.mark.parametrize("batches", ["fresh", "same"])
+def test_a_second_step_of_no_size_is_none(batches):
+    large = BASE.replace(n=3_600, d=1_200, N=1_600, n_step=3_600, eta=BASE.eta)
+    tiny = point(large.replace(steps=2, batches=batches, later_alpha="-9"), FEW)
+    assert tiny == pytest.approx(point(large, FEW), rel=2e-3)  # but for terms of order 1/d
+
+
+@pytest.mark.parametrize("batches", ["fresh", "same"])
+def test_a_second_step_after_none_is_the_first(batches):
+    """But what the first would have learned is a direction without signal."""
+    large = BASE.replace(n=14_400, d=4_800, N=6_400, n_step=14_400, eta=1e-6)
+    second = large.replace(steps=2, batches=batches, later_alpha="0.3")
+    assert point(second, FEW) == pytest.approx(point(large.replace(alpha=0.3), FEW), rel=5e-3)
 
 
 def test_weights_that_decay_are_longer_steps_of_weaker_features():

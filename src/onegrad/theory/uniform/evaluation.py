@@ -30,6 +30,7 @@ from onegrad.theory.uniform.laws.labels import along_linear, unit_linear
 from onegrad.theory.uniform.laws.neurons import (
     Types,
     neuron_types,
+    readouts,
     steepness,
     weights_in_the_plane,
     with_special_weights,
@@ -41,6 +42,7 @@ from onegrad.theory.uniform.laws.rows import (
     StepMoments,
     fresh_rows,
     points_of_step,
+    rows_by_index,
     rows_of_both,
     rows_of_step,
     step_moments,
@@ -49,6 +51,19 @@ from onegrad.theory.uniform.laws.table import Laws
 from onegrad.theory.uniform.pencil import Forms, Parameter, Pencil
 from onegrad.theory.uniform.response import respond
 from onegrad.theory.uniform.rules import TWO_POINT_NODES, index_rule
+from onegrad.theory.uniform.second_step import (
+    RESIDUAL_NODES,
+    first_batch_again,
+    first_forms,
+    first_population,
+    form_without_rows,
+    second_batch,
+    second_forms,
+    second_population,
+    take_second_step,
+)
+from onegrad.theory.uniform.second_step import fresh_features as features_of_two
+from onegrad.theory.uniform.second_step import fresh_rows as fresh_rows_of_two
 from onegrad.theory.uniform.solver import Solution, solve
 from onegrad.theory.uniform.step import Step, take_step
 
@@ -83,6 +98,7 @@ class Equations:
     along_v: float  # mean share of a neuron's variance along v
     off_v: float  # and of that along one special direction off v
     steepness: float  # largest s/rho
+    growth: float = 1.0  # E r^2 of a second step over that of the first
 
 
 @dataclass(frozen=True)
@@ -136,6 +152,8 @@ def solve_equations(eq: Equations, start: Solution | None = None) -> Solution:
 
 def discretise(laws: Laws, nodes: Nodes) -> Equations:
     """Return the equations of laws with given nodes."""
+    if laws.update.second is not None:
+        return _discretise_two_steps(laws, nodes)
     step = take_step(laws)
     inputs, d = step.inputs, step.inputs.d
     deviation = np.sqrt(2 * step.bulk_trace / d)
@@ -147,7 +165,7 @@ def discretise(laws: Laws, nodes: Nodes) -> Equations:
     resolved = laws.same_rows or step.preconditioner is not None  # the index of rows of the step
     points = points_of_step(step, lengths, steep if resolved else None)
     moments = step_moments(step, points)
-    types = neuron_types(step, moments, nodes.readout)
+    types = neuron_types(step, moments, readouts(step, moments, nodes.readout))
     if step.preconditioner is None:
         plane = weights_in_the_plane(step, types, moments)
         types = with_special_weights(step, types, moments, plane)
@@ -241,6 +259,94 @@ def discretise(laws: Laws, nodes: Nodes) -> Equations:
         along_v=float(types.weight @ (along_v / rho2)),
         off_v=float(types.weight @ (largest / rho2)),
         steepness=float(strength.max()),
+    )
+
+
+def _discretise_two_steps(laws: Laws, nodes: Nodes) -> Equations:
+    """Return the equations after a second step on a fresh batch, with ridge on fresh rows."""
+    step, d, n = take_step(laws), laws.inputs.d, laws.ridge_count
+    deviation = float(np.sqrt(2 * step.bulk_trace / d))
+    again = laws.update.again
+    lengths = (1 + TWO_POINT_NODES * deviation).tolist() if again or step.coherent else [1.0]
+    steep = steepness(step)
+    points = points_of_step(step, lengths, steep if again else None)
+    moments = step_moments(step, points)
+    assert laws.update.second is not None
+    gamma = step.gamma + laws.update.second / float(np.sqrt(laws.neurons.N))
+    law = readouts(replace(step, gamma=gamma), moments, nodes.readout)
+    first = neuron_types(step, moments, law)
+    plane = weights_in_the_plane(step, first, moments)
+    first = with_special_weights(step, first, moments, plane)
+    constraints, batch_rows = len(moments.constraints), laws.rows[0]
+    if again:
+        alone = rows_by_index(step, batch_rows, points, moments, RESIDUAL_NODES)
+        batch = first_batch_again(step, first, alone)
+    else:
+        alone = rows_of_step(step, batch_rows, points, moments, nodes.residual)
+        batch = second_batch(step, first, plane[:, 0, 0], lengths, constraints)
+    second = take_second_step(step, first, plane, moments, batch)
+    both, types, plane = second.step, second.types, second.plane
+    second_rows = second_population(second, batch_rows, step.directions)
+    batches, forms = [second_rows], [second_forms(second, second_rows)]
+    if not again:
+        batches.append(first_population(second, alone, step.directions))
+        forms.append(first_forms(forms_of(step, first, d / n, alone, None)))
+    variables = RowVariables(
+        both.directions, constraints + second.functions.shape[1], step.indices, False
+    )
+    second_order = laws.neurons.one_size or step.activation.c2 != 0.0
+    seen, unseen = Rows(False, True, n), Rows(False, True, 0)
+    spread = deviation if second_order else 0.0
+    rows, X = fresh_rows_of_two(second, seen, variables, nodes.index, spread, 1.0, True)
+    features = features_of_two(second, rows, X)
+    test, of_test = replace(rows, rows=unseen), features
+    if laws.labels.replaced:
+        test, X = fresh_rows_of_two(second, unseen, variables, nodes.index, spread, 1.0, False)
+    places = Places(
+        types=len(types.g),
+        fields=5,
+        row=variables,
+        second_order=second_order,
+        chaos=0,
+        intercept=laws.intercept,
+        owners=tuple(np.flatnonzero(np.abs(both.g0) > MIN_SIGNAL).tolist()) * second_order,
+        leaning=tuple(range(1 + step.indices)) * (second_order and step.coherent != 0.0),
+    )
+    over_a = np.zeros((1, 5, 5, len(types.g)))
+    over_a[:, 2, 2] = 1 / types.length
+    pencil = Pencil(
+        phi=d / n,
+        ridge=laws.ridge,
+        ratio=laws.neurons.N / d * types.weight,
+        omega=laws.inputs.omega,
+        fields=5,
+        constant=form_without_rows(second),
+        over_a=over_a,
+        rows=(*forms, forms_of(both, types, d / n, rows, features)),
+        test=forms_of(both, types, d / n, test, of_test),
+    )
+    labels = LabelProblem(
+        places,
+        pencil,
+        both,
+        types,
+        n,
+        (*batches, rows),
+        (*[None] * len(batches), readings_of(places, both, types, moments, rows, features, plane)),
+        readings_of(places, both, types, moments, test, of_test, plane),
+        d * second.own_variance,
+    )
+    rho2 = types.rho**2
+    return Equations(
+        both,
+        types,
+        moments,
+        pencil,
+        labels,
+        along_v=float(types.weight @ (plane[:, 0, 0] / rho2)),
+        off_v=float(types.weight @ (np.linalg.eigvalsh(plane[:, 1:, 1:])[:, -1] / rho2)),
+        steepness=float((np.linalg.norm(second.weights, axis=1) / types.rho).max()),
+        growth=float(batch.p @ batch.r2) / max(step.energy, MIN_SIGNAL),
     )
 
 

@@ -85,10 +85,12 @@ class StepFeatures(Features):
     rest: Floats  # E[F f], f the normalised part of sigma(z_0) beyond degree one
 
 
-def features_of_step(step: Step, types: Types, rows: Population) -> StepFeatures:
-    """Return the features of rows of the step."""
+def features_of_step(
+    step: Step, types: Types, rows: Population, f: Function | None = None
+) -> StepFeatures:
+    """Return the features of rows of the step: f of the input, by default the activation."""
     sigma, nu = step.laws.neurons.activation, step.activation.nu
-    parts = [_features_of_type(step, types, rows, u) for u in range(len(types.g))]
+    parts = [_features_of_type(step, types, rows, u, f or sigma) for u in range(len(types.g))]
     of = {name: np.stack([part[name] for part in parts], -1) for name in parts[0]}
     A, B1, beta = of["A"], of["B1"], of["beyond"]
     beta = beta / np.sqrt(nu) if nu > NEGLIGIBLE_SLOPE_ENERGY else np.zeros_like(beta)
@@ -109,8 +111,10 @@ def features_of_step(step: Step, types: Types, rows: Population) -> StepFeatures
     )
 
 
-def _features_of_type(step: Step, types: Types, rows: Population, u: int) -> dict[str, Floats]:
-    """Return averages of F and sigma'(pre) of one type, each (G, K).
+def _features_of_type(
+    step: Step, types: Types, rows: Population, u: int, f: Function
+) -> dict[str, Floats]:
+    """Return averages of F = f(pre) and f'(pre) of one type, each (G, K).
 
     A, along, across, square : E F, E[F z_0], E[F z_perp], E F^2.
     beyond, turning, value : E[F s] with s = sigma'(z_0) - c_1 - 2 c_2 z_0, z_0 sigma'(z_0) and
@@ -130,9 +134,9 @@ def _features_of_type(step: Step, types: Types, rows: Population, u: int) -> dic
 
     z0, p0 = _along_rule(sigma, size, own_slope, centre, own, P * root)
     pre = centre[..., None] + (P * root)[..., None] * z0 + own[..., None] * own_slope(z0)
-    zq, pq = _across_rule(sigma, pre, np.maximum(Q * root, MIN_DEVIATION)[..., None])
+    zq, pq = across_rule(sigma, pre, np.maximum(Q * root, MIN_DEVIATION)[..., None])
     pre = pre[..., None] + (Q * root)[..., None, None] * zq
-    F, slope = sigma(pre), sigma.derivative(pre)
+    F, slope = f(pre), f.derivative(pre)
     mean_F, mean_slope = _average(F, pq), _average(slope, pq)  # (G, K, z0)
     slope0 = sigma.derivative(z0)
     B1, across = _average(mean_slope, p0), _average(_average(F, pq * zq), p0)
@@ -285,7 +289,7 @@ def _along_rule(
     return _panels(np.stack(breaks, -1), KINKED_ALONG_NODES)
 
 
-def _across_rule(sigma: Function, mean: Floats, deviation: Floats) -> tuple[Floats, Floats]:
+def across_rule(sigma: Function, mean: Floats, deviation: Floats) -> tuple[Floats, Floats]:
     """Return nodes of z_perp and their probabilities, in panels between the kinks."""
     if not sigma.kinks:
         return gauss_hermite(ACROSS_NODES)

@@ -546,7 +546,7 @@ def _add_second_order(
     for j, i in enumerate(places.owners):
         # own = 6 c_3 gamma g (X^T r/n_0).w_0
         columns = slice(places.sets + j * places.types, places.sets + (j + 1) * places.types)
-        D[..., 0, columns] = own * (6 * step.kept * step.activation.c3 * step.g0[i] * types.gamma)
+        D[..., 0, columns] = own * (types.own_slope * step.g0[i])
 
 
 def _add_products(

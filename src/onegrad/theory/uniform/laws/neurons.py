@@ -103,6 +103,7 @@ class Types:
     c1: Floats  # E sigma'(|w| z)
     s: Floats  # weight along v
     own: Floats  # step along its own initial weight
+    own_slope: Floats  # the same per unit of that weight along X^T r/n_0
     along: Floats  # part of rho along the initial input
     rho: Floats  # deviation of the input
     own_reading: Floats  # covariance of the input and its own part, over size
@@ -166,11 +167,11 @@ def readouts(step: Step, moments: StepMoments, spacing: float) -> tuple[Floats, 
     return g[large], weight[large] / weight[large].sum()
 
 
-def neuron_types(step: Step, moments: StepMoments, spacing: float) -> Types:
-    """Return the types of neurons; `spacing` is that of nodes of a normal readout."""
+def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -> Types:
+    """Return the types of neurons; `law` are the nodes and probabilities of their readouts."""
     neurons, numbers, inputs = step.laws.neurons, step.activation, step.inputs
     s, omega, bulk = inputs.s, inputs.omega, step.bulk_trace
-    g, weight = readouts(step, moments, spacing)
+    g, weight = law
     sphere = neurons.weights != "gaussian"
     deviation = float(np.sqrt(max(2 * (bulk - sphere) / inputs.d, 0.0)))  # of |w|^2
     signs = np.zeros(len(g))
@@ -214,6 +215,7 @@ def neuron_types(step: Step, moments: StepMoments, spacing: float) -> Types:
         c1=c1,
         s=gamma * c1 * step.b,
         own=own_scale,
+        own_slope=6 * step.kept * numbers.c3 * gamma,
         along=(omega * s) @ (length * grown) / size,
         rho=np.sqrt(rho2),
         own_reading=(omega * s**2) @ (length * grown) / size,

@@ -61,6 +61,7 @@ RUNS_OF_ROWS = 100  # a tail is cut where fewer than one row of so many networks
 GAUSSIAN_NOISE_POINTS, OUTPUT_POINTS = 8, 7
 INDEPENDENT_POINTS = 3  # of an index that the label does not depend on: fourth moments are exact
 MIN_PROBABILITY = 1e-12  # of a point
+MIN_GROUP = 1e-6  # of a group of rows by index and residual
 SMALL_LENGTH = 1e-3  # by which labels know the curvature where a covariance fixes their lengths
 MIN_CONSTRAINT = 1e-12  # of the mean square of a row function: what is left of it is rounding
 
@@ -133,6 +134,7 @@ class Points:
 
     length: float  # squared length over d
     primitives: Floats  # (P, J) coordinates in the primitive directions
+    fresh: Floats  # (J,) index of the row left out of the step, where it has an axis
     r: Floats  # residual
     y: Floats  # label, less what is taken off it
     tied: Floats  # (2, J) row functions c of which sum_j c(j) x_j = 0: of the step, and of a fit
@@ -200,6 +202,7 @@ def _mixture(parts: list[tuple[float, Points]]) -> Points:
     return replace(
         parts[0][1],
         primitives=np.hstack([x.primitives for _, x in parts]),
+        fresh=np.concatenate([x.fresh for _, x in parts]),
         r=np.concatenate([x.r for _, x in parts]),
         y=np.concatenate([x.y for _, x in parts]),
         tied=np.concatenate([x.tied for _, x in parts], axis=1),
@@ -279,6 +282,7 @@ def _points(step: Step, length: float, steepness: float | None, replaced: bool) 
     return Points(
         length,
         primitives,
+        axes[0],
         r,
         y,
         tied,
@@ -382,6 +386,43 @@ def rows_of_step(
         (r * n / n0) ** 2,
         mass=weight[:, None] * rows.count / n,
         kappa=none,
+        residual=r[:, None],
+        moments=second[:, None],
+        label=none[..., None],
+        label_square=none,
+    )
+
+
+def rows_by_index(
+    step: Step, rows: Rows, laws: tuple[Points, ...], moments: StepMoments, nodes: int
+) -> Population:
+    """Return rows without loss by their index: Gauss nodes of r for each value of the fresh one.
+
+    A group each, with the moments of 1, directions and constraints.
+    """
+    n, n0 = step.laws.ridge_count, step.laws.step_count
+    columns = []
+    for x in laws:
+        X = step.frame @ x.primitives
+        variables = np.vstack([np.ones_like(x.r), X, _constraints(moments, x)])
+        values, place = np.unique(x.fresh, return_inverse=True)
+        for k in range(len(values)):
+            at = place == k
+            r, weight, lift = conditional_gauss(x.r[at], x.p[at] / len(laws), nodes)
+            likely = weight > MIN_GROUP
+            second = _second_moments(lift[:, likely], variables[:, at])
+            second[:, 1 : 1 + step.directions, 1 : 1 + step.directions] += unresolved(step, x)
+            columns.append((np.full(likely.sum(), x.length), r[likely], weight[likely], second))
+    length, r, weight, second = (np.concatenate(c) for c in zip(*columns, strict=True))
+    mass = (weight / weight.sum() * rows.count / n)[:, None]
+    none = np.zeros_like(mass)
+    return Population(
+        rows,
+        length,
+        r * n / n0,
+        (r * n / n0) ** 2,
+        mass=mass,
+        kappa=second[:, :1, 1],
         residual=r[:, None],
         moments=second[:, None],
         label=none[..., None],

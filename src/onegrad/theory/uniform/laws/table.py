@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from onegrad.exceptions import OutOfScope
-from onegrad.problem import Problem
+from onegrad.problem import FIELDS, Problem
 from onegrad.theory.uniform.laws.inputs import (
     FEW_DRAWS,
     Inputs,
@@ -70,6 +70,8 @@ def laws_of(
             raise OutOfScope("uniform", "inputs", problem.inputs, "gaussian" + PRECONDITIONED)
         if LabelLaw.of(problem).fit.has_direction:
             raise OutOfScope("uniform", "labels", problem.labels, "plain, centred" + PRECONDITIONED)
+    if problem.steps > 1:
+        _require_two_fresh_steps(problem, spectrum)
     if spectrum is None and problem.input_law.name != "gaussian":
         spectrum = InputSpectrum.of_law(problem)
     return tuple(
@@ -85,6 +87,18 @@ def laws_of(
         for inputs, labels, neurons in _draws(problem, spectrum, draws)
         for update in update_cases(problem, neurons.activation)
     )
+
+
+def _require_two_fresh_steps(problem: Problem, spectrum: InputSpectrum | None) -> None:
+    """Raise OutOfScope for further steps that have not been derived."""
+    if problem.steps > 2:
+        raise OutOfScope("uniform", "steps", problem.steps, "one step or two")
+    if problem.batches == "same" and problem.output_scale:
+        raise OutOfScope("uniform", "residual", problem.residual, "labels with batches='same'")
+    for field in ("update", "ridge_rows", "inputs"):
+        value, default = getattr(problem, field), FIELDS[field].default
+        if value != default or (field == "inputs" and spectrum is not None):
+            raise OutOfScope("uniform", field, value, f"{field}={default!r} with two steps")
 
 
 def _draws(

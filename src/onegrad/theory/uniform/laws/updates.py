@@ -24,6 +24,8 @@ class GradientStep:
     constant: float  # c_0 sum_i a_i, the constant of that output
     rest: float  # 1 - weight_decay, the part of the weights that the step leaves
     preconditioner: Preconditioner | None
+    second: float | None  # size of a second step
+    again: bool  # whether that is on the rows of the first one
 
 
 def update_cases(problem: Problem, activation: Function) -> tuple[GradientStep, ...]:
@@ -40,6 +42,10 @@ def update_cases(problem: Problem, activation: Function) -> tuple[GradientStep, 
     rest, preconditioner = 1 - problem.weight_decay, None
     if problem.update == "preconditioned":
         preconditioner = Preconditioner(PRECONDITIONER_SHIFT, problem.phi_step)
+    second = problem.later_steps[0] if problem.steps > 1 else None
     return tuple(
-        GradientStep(problem.step, scale, constant, rest, preconditioner) for constant in constants
+        GradientStep(
+            problem.step, scale, constant, rest, preconditioner, second, problem.batches == "same"
+        )
+        for constant in constants
     )

@@ -1,0 +1,633 @@
+r"""A second gradient step, on a fresh batch.
+
+The neurons' weights are :math:`w^1 = s_1v_1 + \text{random}` after the first step. The second moves
+them by :math:`\gamma_2gX^\top[r_2\odot\sigma'(Xw^1)]/n_0`; for a row of its batch, with a standard
+normal z,
+
+.. math::
+    \sigma'(x\cdot w^1) &= D_0 + D_1\,x\cdot w^1_{random} + \sqrt{\nu_2}\,\tilde s,\qquad
+    D_0 = E\sigma'(s_1\kappa + \rho_1z),\quad D_1 = E\sigma'', \\
+    \nu_2 &= E\sigma'^2 - D_0^2 - \rho_1^2D_1^2 .
+
+*Special directions.* What neurons do coherently is :math:`\sum_jq_jx_j/n_0` with the row functions
+:math:`q(g) = r_2D_0(\cdot,g)`: a weight :math:`\gamma_2gE[qX]` along the directions there are, and
+off them new directions, found by Gram-Schmidt of the row functions. For orthonormal
+:math:`\tilde q_m`, rows have the coordinates :math:`N(0,1) + \sqrt{\varphi_0}\tilde q_m` along
+them, and :math:`\sum_j\tilde q_m(j)x_j = 0` off all: a constraint field each.
+
+*Bulk.* With :math:`\hat k = 1 - \delta + \gamma_2gE[r_2D_1]` the products of weights, off the
+special directions, are
+
+.. math:: R_{02} = \hat kR_{01},\qquad R_{12} = \hat kR_{11},\qquad
+    R_{22} = \hat k^2R_{11} + \varphi_0\gamma_2^2g^2(E[r_2^2E\sigma'^2] - |q|^2_{coherent}) .
+
+*Fields.* :math:`T^2, T^1, T^0, S^1, S^2`; rows of the second batch have the form
+:math:`-r_2\gamma_2gD_1S^2T^1` and a latent :math:`\tilde s` that pushes :math:`S^2`.
+
+*Residuals* less the output are :math:`r_2 = y - F(\kappa) - \bar B(\kappa)\hat u\cdot x -
+\text{noise}`, with :math:`F = \sqrt NE[gA_1]` and :math:`\bar B = E[g^2R_{01}B_1]` on the readout
+row :math:`\hat u`.
+
+*Own scales* are of leading order: N of them are read with :math:`\partial A/\partial\epsilon`. A
+neuron's random step along its own :math:`w^1` has the variance
+:math:`\gamma_2^2g^2E[r_2^2\mathrm{Var}(z\sigma'|1,z)]/n_0`, and the slope
+:math:`\gamma_2gE[r_2\kappa E z\sigma'']/\rho_1` in its weight along :math:`v_1`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.polynomial.hermite_e import hermevander
+
+from onegrad.arrays import Floats
+from onegrad.functions.averages import gaussian_averages
+from onegrad.functions.function import Function
+from onegrad.functions.hermite import gauss_hermite
+from onegrad.functions.index_calculus import mean_of
+from onegrad.theory.uniform.features import (
+    MIN_VARIANCE,
+    Features,
+    across_rule,
+    features_of_step,
+)
+from onegrad.theory.uniform.laws.labels import LabelLaw, along_linear
+from onegrad.theory.uniform.laws.neurons import Types
+from onegrad.theory.uniform.laws.rows import (
+    GAUSSIAN_NOISE_POINTS,
+    INDEPENDENT_POINTS,
+    INDEX_POINTS,
+    KINKED_POINTS,
+    MIN_GROUP,
+    RUNS_OF_ROWS,
+    Population,
+    Rows,
+    RowVariables,
+    StepMoments,
+)
+from onegrad.theory.uniform.pencil import Forms
+from onegrad.theory.uniform.rules import (
+    ONE_NODE,
+    TWO_POINT_NODES,
+    conditional_gauss,
+    cut_gaussian,
+    even_rule,
+    index_rule,
+    noise_nodes,
+    normal_cutoff,
+    product_rule,
+)
+from onegrad.theory.uniform.step import MIN_LENGTH, Step, activation_numbers
+
+MAX_NEW_DIRECTIONS = 3
+# mean square of weights along a new direction, over that of initial ones, below which it is none.
+# With a tenth, sigmoid with equal readouts was 2 % off, tanh with normal ones as much
+MIN_NEW_WEIGHT = 1e-3
+SLOPE_NODES, SLOPE_STEP = 40, 1e-4  # of smooth slopes, and of their derivative
+RESIDUAL_NODES = 5  # given the index
+OUTPUT_POINTS = 5  # of the readout row
+LABEL_NODES, OTHER_NODES = 9, (5, 3, 3)  # of ridge rows, along the labels' directions and others
+MIN_STRENGTH = 0.02  # of weights along a direction, over rho, from which it has nodes
+MIN_MASS = 1e-6  # of a node of ridge rows; 1e-5 changed test errors by 2 %
+BEND_STEP = 0.25  # of the argument, for E sigma''
+MIN_ENERGY = 1e-12
+
+
+@dataclass(frozen=True)
+class SecondBatch:
+    """Rows of the second batch: groups (G,) of an index and a residual."""
+
+    length: Floats
+    kappa: Floats
+    r: Floats
+    r2: Floats  # mean of r^2
+    p: Floats  # probability
+    # (G, p + k) means of the coordinates along the first step's p directions and k constraints,
+    # and their second moments
+    mean: Floats
+    second: Floats
+    # all (G, U)
+    slope: Floats  # D_0
+    bend: Floats  # D_1
+    slope_square: Floats  # E sigma'^2
+    noise: Floats  # nu_2
+    # of rows of the first batch again: coefficients of sigma' on the input before any step and on
+    # the latent of the first one, E[sigma'(sigma'_0 - c_1)], and the first two less own shares
+    start: Floats
+    shared: Floats
+    pushed: Floats
+    pushed_start: Floats
+
+
+@dataclass(frozen=True)
+class SecondStep:
+    """Both steps: special directions, the neurons' weights, and the rows of the second batch."""
+
+    step: Step  # the first one, with the directions of both
+    first: Types
+    types: Types
+    gamma: Floats  # (U,) gamma_2 g
+    own: Floats  # (U,) step along the own w_1
+    weights: Floats  # (U, p) mean weights along the special directions
+    plane: Floats  # (U, p, p) covariance of weights along them
+    batch: SecondBatch
+    functions: Floats  # (G, M) row functions of the new directions
+    own_variance: Floats  # (U,)
+
+
+def take_second_step(
+    step: Step, first: Types, plane: Floats, moments: StepMoments, batch: SecondBatch
+) -> SecondStep:
+    """Return the second step after a first one.
+
+    plane : covariance of the weights after the first step along its special directions.
+    """
+    update, d = step.laws.update, step.inputs.d
+    assert update.second is not None
+    gamma = update.second / float(np.sqrt(step.laws.neurons.N)) * first.g
+    p, r, phi0, weight = batch.p, batch.r, step.phi0, first.weight
+    q = r[:, None] * batch.slope
+    along = (p[:, None] * q).T @ batch.mean[:, : step.directions]
+    tied = batch.mean[:, step.directions :]
+    held = tied @ ((tied * p[:, None]).T @ q) / phi0  # moves nothing off the special directions
+    q = q - held
+    _, sizes, V = np.linalg.svd(
+        (np.sqrt(weight) * np.abs(gamma))[:, None] * (q * np.sqrt(p)[:, None]).T,
+        full_matrices=False,
+    )
+    count = int(min(MAX_NEW_DIRECTIONS, (d * phi0 * sizes**2 > MIN_NEW_WEIGHT).sum()))
+    functions = (V[:count] / np.sqrt(p)).T
+    coherent = (functions * p[:, None]).T @ q  # (M, U)
+    rest = update.rest
+    weights = np.hstack([gamma[:, None] * along, np.sqrt(phi0) * gamma[:, None] * coherent.T])
+    weights[:, 0] += rest * first.s
+    # lengths of rows count in the bulk
+    own = -gamma * step.scale * step.activation.own_output
+    own = own * first.g / np.sqrt(step.laws.neurons.N)
+    grown = rest + own + gamma * ((p * r * batch.length) @ batch.bend)
+    start = gamma * ((p * r * batch.length) @ batch.start)
+    shared = gamma * first.gamma * phi0 * ((p * batch.r2 * batch.length) @ batch.shared)
+    energy = (p * batch.r2 * batch.length) @ batch.slope_square
+    energy -= (p * r * batch.length) @ ((held + functions @ coherent) * batch.slope)
+    R02 = grown * first.along + start
+    R12 = grown * first.rho**2 + start * first.along + shared
+    R22 = grown * (R12 + shared) + start * R02 + phi0 * gamma**2 * energy
+    rho2 = np.maximum(R22, MIN_ENERGY)
+    old, new = step.directions, step.directions + count
+    more = np.zeros((len(gamma), new, new))
+    more[:] = ((rho2 - grown**2 * first.rho**2) / d)[:, None, None] * np.eye(new)
+    more[:, :old, :old] += grown[:, None, None] ** 2 * plane
+    more[:, range(old, new), range(old, new)] = (rho2 / d)[:, None]
+    variance, slope = np.full(len(gamma), MIN_ENERGY), np.zeros(len(gamma))
+    if not update.again:  # of rows that both steps have, they are not known
+        variance, slope = _own_scales(step, first, gamma, grown, batch, moments)
+    types = replace(
+        first,
+        s=weights[:, 0],
+        along=R02,
+        rho=np.sqrt(rho2),
+        own_reading=R02,
+        grown=grown**2 * first.grown,
+        own_slope=slope,
+    )
+    return SecondStep(
+        _with_directions(step, count), first, types, gamma, own, weights, more, batch,
+        functions, variance,
+    )  # fmt: skip
+
+
+def _with_directions(step: Step, count: int) -> Step:
+    """Return the step with so many further special directions."""
+    pad = (0, count)
+    old = step.directions
+    overlap = np.pad(step.overlap, (pad, pad, (0, 0)))
+    overlap[range(old, old + count), range(old, old + count)] = step.inputs.omega
+    return replace(
+        step,
+        frame=np.pad(step.frame, (pad, (0, 0))),
+        g0=np.pad(step.g0, pad),
+        overlap=overlap,
+        row_overlap=np.pad(step.row_overlap, (pad, (0, 0))),
+    )
+
+
+def _own_scales(
+    step: Step,
+    first: Types,
+    gamma: Floats,
+    grown: Floats,
+    batch: SecondBatch,
+    moments: StepMoments,
+) -> tuple[Floats, Floats]:
+    """Return the variance of own scales, and their slope in the weight along X^T r/n_0."""
+    sigma, n0 = step.laws.neurons.activation, step.laws.step_count
+    numbers = activation_numbers(sigma)
+    variance = first.gamma**2 * numbers.own_noise * moments.square / n0 * grown**2
+    slope = first.own_slope * grown
+    at, place = np.unique(batch.kappa, return_inverse=True)
+    z, q = gauss_hermite(SLOPE_NODES)
+    if sigma.kinks:
+        z, q = across_rule(sigma, first.s * at[:, None], first.rho)
+    S = sigma.derivative((first.s * at[:, None])[..., None] + first.rho[:, None] * z)
+    turn, linear = ((q * z**k * S).sum(-1) for k in (1, 2))
+    square = (q * (z * S) ** 2).sum(-1)
+    energy = np.maximum(square - turn**2 - linear**2, 0.0)
+    bend = (linear - (q * S).sum(-1)) / first.rho  # E z sigma''
+    by_index = (np.bincount(place, batch.p * x, len(at)) for x in (batch.r**2, batch.r))
+    squares, residuals = by_index
+    # the second is along w_1: grown R_11 in the units of the first
+    unit = gamma * first.rho**2 / first.along
+    variance = variance + unit**2 * (squares @ energy) / n0 / first.rho**2
+    slope = slope + unit * ((residuals * at) @ bend) / first.rho / step.b
+    return variance, slope
+
+
+def first_batch_again(step: Step, first: Types, rows: Population) -> SecondBatch:
+    """Return the rows of the first batch as those of the second: a group for each node.
+
+    Slopes are features of these rows with the activation's slope in place of it.
+    """
+    numbers = step.activation
+    f = features_of_step(step, first, rows, slope_function(step.laws.neurons.activation))
+    ratio = step.laws.step_count / step.laws.ridge_count  # n_0/n, in which r and masses are
+    D0, D1, start, latent, noise = (x[:, 0] for x in (f.A, f.B1, f.B0, f.beta, f.noise))
+    length, root = rows.length[:, None], np.sqrt(numbers.nu)
+    own = step.own_share(length) * rows.residual
+    along = np.sqrt(length) * (first.along * D1 + start)  # E[sigma' z_0]
+    explained = D0**2 + along**2 + length * first.across**2 * D1**2 + latent**2
+    return SecondBatch(
+        rows.length,
+        rows.kappa[:, 0],
+        rows.residual[:, 0],
+        rows.r2 * ratio**2,
+        rows.mass[:, 0] / ratio,
+        mean=rows.moments[:, 0, 0, 1:],
+        second=rows.moments[:, 0, 1:, 1:],
+        slope=D0,
+        bend=D1,
+        slope_square=noise + explained,
+        noise=noise,
+        start=start,
+        shared=2 * numbers.c2 * along + root * latent,
+        pushed=latent - own * first.gamma * root * D1,
+        pushed_start=start / first.size - own * first.epsilon * D1,
+    )
+
+
+def second_batch(
+    step: Step, first: Types, along_v: Floats, lengths: list[float], constraints: int
+) -> SecondBatch:
+    """Return the rows of a fresh batch: the index, and Gauss nodes of the residual given it.
+
+    along_v : variance of the weights after the first step along v.
+    constraints : number of those of the first batch.
+    """
+    sigma = step.laws.neurons.activation
+    strength = float((np.abs(first.s) / first.rho).max())
+    rule = index_rule(sigma, strength, along_linear(step.labels), 0.0)
+    kappa, p_kappa = rule.nodes(rule.count(1.0))
+    q = step.labels.replaced
+    columns = []
+    for length in lengths:
+        output = _output(step, first, along_v, kappa, length)
+        for k, share in enumerate(p_kappa):
+            x = [
+                _rows_at(step, float(kappa[k]), length, [float(f[k]) for f in output], bool(other))
+                for other, part in enumerate((1 - q, q))
+                if part > 0
+            ]
+            parts = [part for part in (1 - q, q) if part > 0]
+            X = np.hstack([X for X, _, _ in x])
+            r = np.concatenate([r for _, r, _ in x])
+            p = np.concatenate([part * p for part, (_, _, p) in zip(parts, x, strict=True)])
+            at, weight, lift = conditional_gauss(r, p, RESIDUAL_NODES)
+            columns.append((
+                np.full(len(at), length), np.full(len(at), kappa[k]), at,
+                weight * share / len(lengths), lift.T @ X.T,
+                np.einsum("jk,aj,bj->kab", lift, X, X),
+            ))  # fmt: skip
+    length_, kappa_, r_, p_, X_, XX = (np.concatenate(c) for c in zip(*columns, strict=True))
+    seen = p_ > MIN_GROUP
+    length_, kappa_, r_, p_, X_, XX = (c[seen] for c in (length_, kappa_, r_, p_, X_, XX))
+    p_ = p_ / p_.sum()
+    deviation = first.rho * np.sqrt(length_)[:, None]
+    slope, linear, square = gaussian_averages(
+        slope_function(sigma), first.s * kappa_[:, None], deviation
+    )
+    none = np.zeros_like(slope)
+    pad = ((0, 0), (0, constraints))
+    return SecondBatch(
+        length_,
+        kappa_,
+        r_,
+        r_**2,
+        p_,
+        np.pad(X_, pad),
+        np.pad(XX, (*pad, (0, constraints))),
+        slope=slope,
+        bend=linear / deviation,
+        slope_square=square,
+        noise=np.maximum(square - slope**2 - linear**2, 0.0),
+        start=none,
+        shared=none,
+        pushed=none,
+        pushed_start=none,
+    )
+
+
+def _output(
+    step: Step, first: Types, along_v: Floats, kappa: Floats, length: float
+) -> tuple[Floats, Floats, Floats]:
+    """Return F, the readout row's coefficient and the variance of the rest of the output."""
+    if not step.full:
+        return np.zeros_like(kappa), np.zeros_like(kappa), np.zeros_like(kappa)
+    neurons, scale = step.laws.neurons, step.scale
+    variance = length * first.rho**2 + along_v * (kappa[:, None] ** 2 - 1)
+    deviation = np.sqrt(np.maximum(variance, MIN_VARIANCE * first.rho**2))
+    A, B, square = gaussian_averages(neurons.activation, first.s * kappa[:, None], deviation)
+    B = B / deviation
+    weight = first.weight
+    mean = scale * np.sqrt(neurons.N) * (A @ (weight * first.g))
+    if not neurons.mean_readout:  # else it is in A
+        mean = mean + scale * step.laws.update.constant
+    row = scale * (B @ (weight * first.g**2 * first.along))
+    rest = scale**2 * ((square - A**2) @ (weight * first.g**2)) - row**2
+    return mean, row, np.maximum(rest, 0.0)
+
+
+def _rows_at(
+    step: Step, kappa: float, length: float, output: list[float], replaced: bool
+) -> tuple[Floats, Floats, Floats]:
+    """Return coordinates, residuals and probabilities of rows of an index."""
+    labels, fit = step.labels, step.labels.fit
+    m, mt, n0, p = step.indices, labels.teacher_indices, step.laws.step_count, step.directions
+    mean, row, rest = output
+    gaussian = labels.law.name == "gaussian"
+    own, own_gaussian = (0.0, labels.noise) if gaussian else (labels.noise, 0.0)
+    edge = normal_cutoff(RUNS_OF_ROWS * n0)
+    total = float(np.sqrt(own_gaussian**2 + rest))
+    kinked = isinstance(labels.teacher, Function) and bool(labels.teacher.kinks)
+    teacher = even_rule(KINKED_POINTS[1], edge) if kinked else gauss_hermite(INDEX_POINTS[m])
+    rules = [
+        *[gauss_hermite(INDEPENDENT_POINTS) if replaced else teacher] * m,
+        *[gauss_hermite(OUTPUT_POINTS)] * (p - 1 - m),
+        noise_nodes(labels.law, n0) if own else ONE_NODE,
+        cut_gaussian(GAUSSIAN_NOISE_POINTS, edge) if total else ONE_NODE,
+        *[teacher] * (mt * replaced),
+    ]
+    axes, probability = product_rule(rules)
+    X = np.vstack([np.full_like(axes[:1], kappa), np.sqrt(length) * axes[: p - 1]])
+    indices = step.frame[:, :m].T @ X
+    clean = labels.at_indices(axes[p + 1 :] if replaced else indices[:mt])
+    r = clean + own * axes[p - 1] + total * axes[p] - fit.mean
+    if fit.has_direction:
+        r = r - fit.linear @ indices[:mt] - fit.noise * indices[mt]
+    return X, r - mean - row * (step.row_overlap.sum(1)[:p] @ X), probability
+
+
+@lru_cache(maxsize=64)
+def slope_function(sigma: Function) -> Function:
+    """Return sigma' as a function; its own derivative is that between kinks."""
+    polynomial = None
+    if sigma.polynomial is not None:
+        c = np.atleast_1d(np.polynomial.hermite_e.hermeder(sigma.polynomial) * sigma.scale)
+        polynomial = tuple(float(x) for x in c)
+    slope = sigma.derivative
+
+    def bend(x: Floats) -> Floats:
+        return (slope(x + SLOPE_STEP) - slope(x - SLOPE_STEP)) / (2 * SLOPE_STEP)
+
+    return Function(f"slope of {sigma.name}", slope, bend, sigma.kinks, polynomial=polynomial)
+
+
+# -- populations and forms -------------------------------------------------------------------
+
+
+def first_population(second: SecondStep, rows: Population, old: int) -> Population:
+    """Return rows of the first batch alone, of which `old` directions are known, with all."""
+    count = second.functions.shape[1]
+    f = rows.moments.shape[-1]
+    at = [*range(old), *range(old + count, f + count)]
+    moments = np.zeros((*rows.moments.shape[:2], f + 2 * count, f + 2 * count))
+    moments[np.ix_(range(moments.shape[0]), range(moments.shape[1]), at, at)] = rows.moments
+    new = range(old, old + count)
+    moments[:, :, new, new] = rows.length[:, None, None]
+    return replace(rows, moments=moments)
+
+
+def second_population(second: SecondStep, rows: Rows, old: int) -> Population:
+    """Return the rows of the second batch; `old` is the number of the first step's directions."""
+    batch, n, n0 = second.batch, second.step.laws.ridge_count, second.step.laws.step_count
+    count, known = second.functions.shape[1], batch.mean.shape[1]
+    shift = np.sqrt(second.step.phi0) * second.functions
+    mean = np.hstack([batch.mean[:, :old], shift, batch.mean[:, old:], shift])
+    moments = mean[:, :, None] * mean[:, None]
+    at = [*range(old), *range(old + count, known + count)]
+    moments[np.ix_(range(len(shift)), at, at)] = batch.second
+    new = range(old, old + count)
+    moments[:, new, new] += batch.length[:, None]
+    none = np.zeros((len(shift), 1))
+    r = batch.r * n / n0
+    return Population(
+        rows,
+        batch.length,
+        r,
+        batch.r2 * (n / n0) ** 2,
+        mass=batch.p[:, None] * rows.count / n,
+        kappa=batch.kappa[:, None],
+        residual=batch.r[:, None],
+        moments=moments[:, None],
+        label=none[..., None],
+        label_square=none,
+    )
+
+
+def first_forms(forms: Forms) -> Forms:
+    """Return the forms of rows of the first batch on the fields of both steps."""
+    return replace(forms, moved=tuple(1 + k for k in forms.moved))
+
+
+def second_forms(second: SecondStep, rows: Population) -> Forms:
+    r"""Return the forms of rows of the second batch: on T1 and S2.
+
+    Rows of the first batch have both steps' forms, on T1, T0, S1 and S2: with their own shares
+    taken off, slopes :math:`D_1x\cdot w^1 + D_{00}x\cdot w^0 + \delta\tilde s_0 +
+    \sqrt{\nu_2}\tilde s_1`.
+    """
+    batch, gamma, first = second.batch, second.gamma, second.first
+    again = second.step.laws.update.again
+    moved = (1, 2, 3, 4) if again else (1, 4)
+    G, U, m = len(rows.length), len(gamma), len(moved)
+    W, square = np.zeros((G, m, m, U)), np.zeros((G, m, m, U))
+    r, r2 = rows.r[:, None], rows.r2[:, None]
+    W[:, 0, -1] = -r * gamma * batch.bend
+    square[:, -1, -1] = r2 * gamma**2 * (batch.noise + batch.pushed**2)
+    if again:
+        latent = first.gamma * np.sqrt(second.step.activation.nu)
+        W[:, 1, 3] = -r * gamma * batch.pushed_start
+        W[:, 1, 2] = -r * first.epsilon
+        square[:, 2, 2] = r2 * latent**2
+        square[:, 2, 3] = square[:, 3, 2] = r2 * latent * gamma * batch.pushed
+    W = W + W.swapaxes(1, 2)
+    none = np.zeros((G, 1, 0, U))
+    return Forms(
+        rows.length, rows.mass, True, False, moved, W, square, none, none, np.zeros((G, 1, U))
+    )
+
+
+def form_without_rows(second: SecondStep) -> Floats:
+    """Return the part of the form without rows that does not contain a, (1, 5, 5, U)."""
+    rest, own = second.step.laws.update.rest, second.first.own
+    V = np.zeros((1, 5, 5, len(own)))
+    last = rest + second.own
+    for i, k, value in ((3, 1, 1.0), (3, 2, -(rest + own)), (4, 0, 1.0), (4, 1, -last)):
+        V[:, i, k] = V[:, k, i] = value
+    return V
+
+
+# -- rows of ridge ---------------------------------------------------------------------------
+
+
+def fresh_rows(
+    second: SecondStep,
+    rows: Rows,
+    variables: RowVariables,
+    spacing: float,
+    deviation: float,
+    mass: float,
+    replaced: bool,
+) -> tuple[Population, Floats]:
+    """Return rows that no step has seen, and their coordinates, (G, K, p).
+
+    Nodes are along the direction of the neurons' largest weights, then along the labels' off it,
+    then along others with weights.
+    """
+    step, labels = second.step, second.step.labels
+    p, m = step.directions, step.indices
+    basis, strengths = _axes(second)
+    overlap = float(np.linalg.norm(basis[0] @ step.frame[:, :m]))
+    f = along_linear(labels)
+    rule = index_rule(step.laws.neurons.activation, strengths[0], f, min(overlap, 0.9999))
+    kinked = isinstance(labels.teacher, Function) and bool(labels.teacher.kinks)
+    edge = normal_cutoff(RUNS_OF_ROWS * step.laws.ridge_count)
+    fine = even_rule(KINKED_POINTS[1], edge) if kinked else gauss_hermite(INDEX_POINTS[m])
+    coarse = gauss_hermite(min(LABEL_NODES, INDEX_POINTS[m]))
+    lift = _interpolation(coarse[0], *fine)
+    others = [
+        gauss_hermite(k)
+        for k, strength in zip(OTHER_NODES, strengths[1 + m :], strict=False)
+        if strength > MIN_STRENGTH
+    ]
+    first = rule.nodes(rule.count(spacing))
+    axes, probability = product_rule([first, *[coarse] * m, *others])
+    keep = probability > MIN_MASS
+    repeats = len(probability) // (len(first[0]) * len(coarse[0]) ** m)  # that know no label
+    axes, probability = axes[:, keep], probability[keep] / probability[keep].sum()
+    lengths = 1 + TWO_POINT_NODES * deviation if deviation else np.ones(1)
+    (grid, _) = product_rule([first, *[fine] * m])
+    to_indices = step.frame[:, :m].T @ basis[: 1 + m].T
+    resolved, off_first = basis[: len(axes)], np.arange(len(axes))[:, None] > 0
+    coordinates, means_at_nodes = [], []
+    for root in np.sqrt(lengths):
+        coordinates.append((np.where(off_first, root, 1.0) * axes).T @ resolved)
+        scaled = np.where(off_first[: 1 + m], root, 1.0) * grid
+        means = _label_means(labels, to_indices @ scaled, replaced)
+        on_nodes = []
+        for mean in means:
+            y = mean.reshape(len(first[0]), *[len(fine[0])] * m)
+            for axis in range(1, 1 + m):
+                y = np.moveaxis(np.tensordot(y, lift, axes=(axis, 0)), -1, axis)
+            on_nodes.append(np.repeat(y.ravel(), repeats)[keep])
+        means_at_nodes.append(on_nodes)
+    X, y = np.array(coordinates), np.array(means_at_nodes)  # (G, K, p), (G, 2, K)
+    G, K = len(lengths), len(probability)
+    variable = np.zeros((G, K, variables.count))
+    variable[..., 0], variable[..., 1 : 1 + p] = 1.0, X
+    for place, (i, k) in enumerate(variables.pairs, variables.products):
+        variable[..., place] = X[..., 1 + i] * X[..., 1 + k] - (i == k)
+    moments = variable[..., :, None] * variable[..., None, :]
+    moments[..., 1 : 1 + p, 1 : 1 + p] += np.eye(p) - resolved.T @ resolved
+    population = Population(
+        rows,
+        lengths,
+        np.zeros(G),
+        np.zeros(G),
+        mass=mass * np.tile(probability, (G, 1)) / G,
+        kappa=X[..., 0],
+        residual=np.zeros((G, K)),
+        moments=moments,
+        label=variable * y[:, 0, :, None],
+        label_square=y[:, 1] + labels.noise**2,
+    )
+    return population, X
+
+
+def _label_means(labels: LabelLaw, u: Floats, replaced: bool) -> tuple[Floats, Floats]:
+    """Return means of labels without noise, less a fit, and of their squares, at indices u."""
+    fit, clean = labels.fit, labels.at_indices(u[: labels.teacher_indices])
+    removed = np.full_like(clean, fit.mean)
+    if fit.has_direction:
+        t = labels.teacher_indices
+        removed = removed + fit.linear @ u[:t] + fit.noise * u[t]
+    mean, square = clean - removed, (clean - removed) ** 2
+    q = labels.replaced if replaced else 0.0
+    if q:  # by labels of other rows
+        other = mean_of(labels.teacher) - removed
+        mean = (1 - q) * mean + q * other
+        square = (1 - q) * square + q * (labels.teacher.variance + other**2)
+    return mean, square
+
+
+def _axes(second: SecondStep) -> tuple[Floats, list[float]]:
+    """Return axes of the special directions, and the largest weights along them over rho."""
+    step, m = second.step, second.step.indices
+    scaled = second.weights / second.types.rho[:, None]
+    _, _, V = np.linalg.svd(np.sqrt(second.types.weight)[:, None] * scaled, full_matrices=True)
+    basis: list[Floats] = []
+    for vector in [V[0], *step.frame[:, :m].T, *V[1:]]:
+        left = vector
+        for e in basis * 2:
+            left = left - (e @ left) * e
+        if np.linalg.norm(left) > MIN_LENGTH and len(basis) < step.directions:
+            basis.append(left / np.linalg.norm(left))
+    axes = np.array(basis)
+    large = np.abs(scaled @ axes.T).max(0)
+    rest = 1 + m + np.argsort(-large[1 + m :])
+    order = [*range(1 + m), *rest]
+    return axes[order], large[order].tolist()
+
+
+def _interpolation(nodes: Floats, x: Floats, p: Floats) -> Floats:
+    """Return the matrix that takes values at x to conditional means at Gauss nodes, (J, k)."""
+    k = len(nodes)
+    norms = np.sqrt(np.cumprod([1.0, *range(1, k)]))
+    H = hermevander(x, k - 1) / norms
+    at = hermevander(nodes, k - 1) / norms
+    return np.asarray((p[:, None] * H) @ at.T)
+
+
+def fresh_features(second: SecondStep, rows: Population, X: Floats) -> Features:
+    """Return the features of rows that no step has seen."""
+    types, sigma = second.types, second.step.laws.neurons.activation
+    length = rows.length[:, None, None]
+    mean = X @ second.weights.T
+    variance = types.rho**2 * length + second.plane[:, 0, 0] * (rows.kappa[..., None] ** 2 - 1)
+    deviation = np.sqrt(np.maximum(variance, MIN_VARIANCE * types.rho**2))
+    spread = abs(float(np.ptp(rows.length))) / 2
+
+    def averages(shift: float) -> tuple[Floats, Floats, Floats]:
+        value, slope, square = gaussian_averages(sigma, mean + shift, deviation, spread**2 / 8)
+        return value, slope / deviation, square
+
+    A, B1, square = averages(0.0)
+    bend = (averages(BEND_STEP)[1] - averages(-BEND_STEP)[1]) / (2 * BEND_STEP)
+    return Features(
+        A=A,
+        B1=B1,
+        noise=np.maximum(square - A**2 - (B1 * deviation) ** 2, 0.0),
+        bend=bend,
+        A_by_own=bend * types.along * types.size * length,
+        chaos=(),
+    )
