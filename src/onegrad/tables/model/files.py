@@ -238,11 +238,12 @@ def read_model(path: str | Path, estimators: Mapping[str, Callable[..., Any]]) -
 def _translate_from_0_3(header: dict[str, Any], arrays: Arrays) -> None:
     """Change what a file of version 0.3 holds to what this version writes."""
     for column in header["encoding"] or ():  # the text "None" stood for missing values, too
-        for owner, name in ((column, "categories"), (column["statistics"] or {}, "values")):
+        means = column["target_means"] = column.pop("statistics")
+        for owner, name in ((column, "categories"), (means or {}, "values")):
             if owner.get(name):
                 owner[name] = [None if value == NONE else value for value in owner[name]]
     arrays["predicted"] = arrays.pop("residual_predictions")
-    header["parts"] = []
+    header["parts"] = []  # in the order in which they were added up
 
     def add(part: str, facts: Mapping[str, Any], named: Arrays) -> None:
         number = len(header["parts"])
@@ -252,8 +253,6 @@ def _translate_from_0_3(header: dict[str, Any], arrays: Arrays) -> None:
     def of_0_3(prefix: str, names: Iterable[str], number: int = 0) -> Arrays:
         return {name: arrays[_numbered(prefix + name, number)] for name in names}
 
-    for number, facts in enumerate(header["neighbours"]):
-        add("neighbours", facts, of_0_3("near_", ("root", "keys", "points", "t", "w"), number))
     for number, (first, bound, layers) in enumerate(header["networks"]):
         codes = of_0_3("code_", ("column", "start", "rise", "stop", "fall"), number)
         named = of_0_3("network_", (f"{x}_{i}" for x in "Wb" for i in range(layers)), number)
@@ -262,6 +261,8 @@ def _translate_from_0_3(header: dict[str, Any], arrays: Arrays) -> None:
         add("networks", facts, {"codes": np.stack([*codes.values()]), **named})
     if "tree_values" in arrays:
         add("trees", {}, of_0_3("tree_", ("columns", "thresholds", "values")))
+    for number, facts in enumerate(header["neighbours"]):
+        add("neighbours", facts, of_0_3("near_", ("root", "keys", "points", "t", "w"), number))
 
 
 class ModelReader:

@@ -270,10 +270,7 @@ class Encoding:
 
     def to_list(self) -> list[dict[str, Any]]:
         """Return the columns as JSON values."""
-        columns = [json_values(column) for column in self.columns]
-        for column in columns:
-            column["statistics"] = column.pop("target_means")
-        return columns
+        return [json_values(column) for column in self.columns]
 
     @classmethod
     def from_list(cls, columns: Sequence[Mapping[str, Any]]) -> Encoding:
@@ -283,7 +280,7 @@ class Encoding:
 
 def _column_from_json(values: Mapping[str, Any]) -> ColumnEncoding:
     name, kind = str(values["name"]), str(values["kind"])
-    categories, means = values["categories"], values["statistics"]
+    categories, means = values["categories"], values["target_means"]
     if kind not in KINDS or (kind == "text") != (categories is not None):
         raise InvalidInput("column", name, problem="has a kind that does not exist")
     return ColumnEncoding(
