@@ -30,7 +30,6 @@ def made(losses, epochs=4, patience=math.inf, repeats=1, **options):
     [
         ([4, 2, 3, 3], {}, (2, 2, 4)),  # (best epoch, its parameter, epochs made)
         ([4, 2, 3, 3], {"patience": 1}, (2, 2, 3)),
-        ([4, 5, 6, 7], {"first_loss": 3, "patience": 2}, (0, 2, 2)),
         ([8, 4, 3.9, 3.9], {"repeats": 3}, (3, 3, 4)),  # the second half gained too little
         ([8, 4, 3, 2, 5, 4, 3, 2.9], {"repeats": 2}, (4, 4, 8)),
         ([8, 4, 3, 2, 5, 4, 3, 1], {"repeats": 2, "patience": 4}, (8, 8, 8)),

@@ -63,7 +63,6 @@ def train(
     schedule: Schedule,
     held_out_loss: Callable[[], float] | None = None,
     *,
-    first_loss: float = math.inf,
     last_epoch: int | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Trained:
@@ -75,12 +74,11 @@ def train(
     batches : the minibatches of one epoch, each with the share of the epoch that lies before it.
     held_out_loss : of the parameters as they are; the epoch where it is lowest counts. None: the
         last one made.
-    first_loss : held-out loss before the first step; without a lower one, epoch 0 counts.
     last_epoch : after which training ends.
     stopped : whether it is to end now.
     """
     adam = AdamSteps(parameters)
-    best = Trained(0, first_loss, parameters)
+    best = Trained(0, math.inf, parameters)
     epochs, halfway = schedule.epochs, math.inf
     for epoch in range(1, schedule.repeats * epochs + 1):
         for batch, share in batches():

@@ -8,6 +8,7 @@ from naive import moments
 from onegrad.parallel.cores import blas_threads
 from onegrad.ridge import NormalEquations
 from onegrad.tables.first_layer.alternating_settings import (
+    SEARCH_ROWS,
     SEARCH_WIDTH,
     AlternatingSettings,
 )
@@ -91,3 +92,16 @@ def test_patience_ends_rounds_that_do_not_help():
     models = [og.AlternatingRegressor(patience=patience, **settings) for patience in (1, 12)]
     few, many = (len(model.fit(X, noise).fitted_.statistics.trials) for model in models)
     assert few < many
+
+
+@pytest.mark.full
+def test_rounds_on_fewer_rows_than_the_sample(monkeypatch):
+    """The search sees some rows of the sample, parts all of them."""
+    X = RNG.standard_normal((1500, 6))
+    parity = (X[:, 0] * X[:, 1] * X[:, 2] > 0).astype(int)
+    monkeypatch.setitem(SEARCH_ROWS, "fast", 600)
+    model = og.AlternatingClassifier(budget="fast", rounds=2, random_state=0).fit(
+        X[:1200], parity[:1200]
+    )
+    assert model.choice_["held_out_rows"] == 240
+    assert model.score(X[1200:], parity[1200:]) > 0.7

@@ -15,9 +15,8 @@ leaves unexplained:
 A search for classes that is alone makes a few long steps after the rounds,
 :math:`W \leftarrow W + s\,\frac{\|W\|}{\|G\|}\,G`.
 
-Then gradient steps move all neurons together (:mod:`.joint_training`). Everything is judged on
-held-out rows. Inputs come on two scales, and searches take turns on them: where one scale is wrong
-for a table, ridge leaves its neurons alone.
+Everything is judged on held-out rows. Inputs come on two scales, and searches take turns on them:
+where one scale is wrong for a table, ridge leaves its neurons alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +34,6 @@ from onegrad.tables.first_layer.alternating_settings import (
     Capacity,
 )
 from onegrad.tables.first_layer.gradient import gradient_outer_product, weight_gradient
-from onegrad.tables.first_layer.joint_training import EPOCH_PATIENCE, train_jointly
 from onegrad.tables.first_layer.layer import Layer, SingleLayer
 from onegrad.tables.first_layer.neurons import Metric, Neurons, NeuronSampler
 from onegrad.tables.first_layer.scaling import ScaledRows, Scaling
@@ -52,7 +50,6 @@ from onegrad.tables.fitting.settings import number_or_none
 from onegrad.tables.fitting.training_set import TrainingSet, metric_rows
 from onegrad.tables.model.report import listed
 from onegrad.tables.model.targets import NumericTargets, Targets
-from onegrad.tables.parts.learner import mixed_score
 from onegrad.tables.parts.table import PART_KINDS
 
 # share of each kind of new neurons, by whether targets are classes
@@ -79,16 +76,8 @@ STEP_LENGTHS = (0.3, 1.0)  # relative lengths of the gradient step
 def learn(
     training_set: TrainingSet, settings: AlternatingSettings, rng: np.random.Generator
 ) -> Candidates:
-    """Search for neurons on some rows of the sample, then train them together on all of them."""
-    searched = training_set.first(SEARCH_ROWS[settings.budget])
-    candidates = search(searched, settings, rng)
-    if not settings.corrects:
-        return candidates
-    trained = train(training_set, searched, settings, candidates.best, rng)
-    if trained is None:
-        return candidates
-    tried = [*candidates.tried, trained]
-    return Candidates(candidates.untrained, tried, lowest([candidates.best, trained]))
+    """Search for neurons on some rows of the sample."""
+    return search(training_set.first(SEARCH_ROWS[settings.budget]), settings, rng)
 
 
 def search(
@@ -136,42 +125,6 @@ def search(
     ]
     untrained = pool([result.untrained for result in results], training_set.scaling, turns)
     return Candidates(untrained, [*of_searches, pooled, *more], lowest([pooled, *more]))
-
-
-def train(
-    training_set: TrainingSet,
-    searched: TrainingSet,
-    settings: AlternatingSettings,
-    best: Candidate,
-    rng: np.random.Generator,
-) -> Candidate | None:
-    """Return the candidate that joint training makes of the best one, with a head for labels.
-
-    None where no epoch is better. The score of a candidate with a head is that of the best mixture
-    with ridge regression.
-    """
-    if not len(searched.held_out) or training_set.progress.stopped:
-        return None
-    rates = settings.training_rates(training_set.sample_rows)
-    patience = settings.patience or EPOCH_PATIENCE
-    trials = [train_jointly(training_set, best, rate, rng, patience) for rate in rates]
-    networks = [network for network in trials if network is not None]
-    if not networks:
-        return None
-    network = min(networks, key=lambda each: each.held_out_loss)
-    candidate = evaluate_layer(
-        searched,
-        network.layer,
-        {**best.label, "epochs": network.epoch},
-        ridge=number_or_none(settings.ridge),
-        first_ridge=best.ridge,
-        fine=True,
-        single=settings.in_single,
-    )
-    if settings.classes:
-        candidate = replace(candidate, head=network.readout)
-        candidate = replace(candidate, score=mixed_score(searched, candidate))
-    return candidate
 
 
 @dataclass(frozen=True)
@@ -354,8 +307,6 @@ def describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
     count = f"{most}" if fewest == most else f"{fewest} to {most}"
     layer = f"{count} round{'s' * (most != 1)} of {kinds}" if most else "as drawn: no round helped"
     lines = [("first layer", layer)]
-    if "epochs" in choice:
-        lines.append(("joint training", f"{listed('{}', choice['epochs'])} epochs"))
     weights = {name: choice.get(f"{name}_weight") for name in ("ridge", "head", *PART_KINDS)}
     if any(weights.values()):
         shown = (f"{name} {weight:.3g}" for name, weight in weights.items() if weight)

@@ -27,8 +27,6 @@ SEARCH_ROWS = {"fast": 10_000, "default": 20_000, "best": 20_000}  # of them, ro
 # With 3,000 rows two have 0.970 (numbers) and 0.962 (classes) of the error of one, three 0.956 and
 # 0.956, five 0.942 and 0.950; with 12,000 a second network on codes does as much for less time
 MEMBERS = {"fast": 1, "default": 3, "classes": 2, "many rows": 1, "best": 5}
-# Adam's first steps of joint training that are tried, by whether targets are classes
-TRAINING_RATES = {False: (0.001,), True: (0.001, 0.004)}
 INPUT_SCALES = ("standard", "robust", "both")
 
 # searches for the neurons of a member, where rows are few and where they are many. Two for classes
@@ -43,7 +41,6 @@ FEW_ROWS = 600  # rows up to which one more member of classes costs next to noth
 # typical numbers: with them an estimate is right within a factor of two on a quiet machine
 TYPICAL_ROUNDS = 0.75  # share of the rounds of a search that is made
 TYPICAL_FURTHER_ROUNDS = 0.15  # of those at full width
-TYPICAL_EPOCHS = 18  # of joint training, at each rate
 EFFICIENCY = 0.5  # of the operations counted here, relative to a matrix product's
 SQUARE_MATRICES = 5  # of the size of a Gram matrix that are held at once
 
@@ -172,12 +169,6 @@ class AlternatingSettings(Settings):
         of_settings = self.classes, self.budget, self.patience
         return FitSize(rows, hold_out, inputs, copies, outputs, *of_settings)
 
-    def training_rates(self, sample_rows: int) -> tuple[float, ...]:
-        """Return Adam's first steps of joint training that are tried."""
-        # beside networks on codes of few rows of classes, eleven sets did as well without it
-        few = self.classes and sample_rows < MANY_ROWS
-        return () if few or self.budget == "fast" else TRAINING_RATES[self.classes]
-
 
 def round_flops(n: float, d: float, N: float) -> float:
     """Operations of one round."""
@@ -200,18 +191,15 @@ def alternating_cost(
     capacity = settings.capacity(sampled, outputs)
     copies = 1 + settings.has_both_scales(capacity)
     size = settings.fit_size(sampled, inputs, copies, outputs, hold_out)
-    d, N, learned = copies * inputs, capacity.width, size.learned
+    d, N = copies * inputs, capacity.width
     width = N + d
-    searched = min(learned, (1 - hold_out) * SEARCH_ROWS[settings.budget])
+    searched = min(size.learned, (1 - hold_out) * SEARCH_ROWS[settings.budget])
     per_round = round_flops(searched, inputs, N / capacity.searches)
     flops = capacity.searches * (1 + TYPICAL_ROUNDS * capacity.rounds) * per_round
     if capacity.searches > 1:
         further = 1 + TYPICAL_FURTHER_ROUNDS * capacity.rounds
         flops += further * round_flops(searched, d, N)
     if settings.corrects:
-        epochs = TYPICAL_EPOCHS * len(settings.training_rates(sampled))
-        flops += epochs * learned * N * (6 * (d + outputs) + 20)  # 20: what is not a product
-        flops += round_flops(searched, d, N)
         flops += sum(learner.flops(size) for learner in learners(size).values())
     flops += searched * width**2  # spectrum of the untrained layer
     flops += rows * (width**2 + 2 * d * N) + width**3  # second pass and readout

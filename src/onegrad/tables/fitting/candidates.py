@@ -15,7 +15,6 @@ from onegrad.arrays import Floats, to_numpy
 from onegrad.exceptions import NotConverged
 from onegrad.ridge import Factor, Readout
 from onegrad.tables.first_layer.layer import Layer, SingleLayer
-from onegrad.tables.first_layer.scaling import row_slices
 from onegrad.tables.fitting.training_set import TrainingSet
 
 # exponents of the relative ridges that are tried. Features are rounded to a grid before they are
@@ -42,14 +41,6 @@ class Candidate:
     # function that is shrunk to nothing has no gradient
     update_readout: Readout
     worth: Floats | None = None  # (N,) increase of the loss without each neuron
-    head: Readout | None = None  # trained together with the layer
-
-    def head_scores(self, z: Floats) -> Floats | None:
-        """Return the (n, K) scores of the head for scaled inputs; None where there is no head."""
-        if self.head is None:
-            return None
-        blocks = [self.layer.features(z[rows]) @ self.head.coef for rows in row_slices(len(z))]
-        return np.concatenate(blocks) + self.head.intercept
 
     @property
     def summary(self) -> dict[str, Any]:

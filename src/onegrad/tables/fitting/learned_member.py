@@ -117,8 +117,8 @@ class LearnedMember:
         return Member(best.layer, sums, best.readout.ridge, intercept, share, head)
 
     def with_head_of_all_rows(self, member: Member) -> Member:
-        """Return the member with the head that has seen all rows, where another one has not."""
-        if self.head is None or self.head.judged is self.head.final:
+        """Return the member with the head that has seen all rows, where there is one."""
+        if self.head is None:
             return member  # with all that it has computed
         return replace(member, head=self.head_readout(all_rows=True))
 
@@ -145,12 +145,8 @@ def choose_parts(
     if not len(rows) or training_set.sample_rows < MIN_ROWS:
         return ridge
     member, scores = ridge, {"ridge": best.predicted}
-    trained = best.head_scores(rows.z)
     few = not isinstance(targets, NumericTargets) and len(rows) < MIN_HELD_OUT_LABELS
-    if best.head is not None and trained is not None and not few:
-        scores["head"] = trained
-        member = replace(ridge, head=Head(best.head, best.head)).weighted(scores)
-    elif head := linear_head(training_set, len(best.layer.W)):
+    if head := linear_head(training_set, len(best.layer.W)):
         coef, intercept = head.judged.coef[: training_set.inputs], head.judged.intercept
         with_head = {**scores, "head": rows.z @ coef + intercept}
         linear = replace(ridge, head=head)

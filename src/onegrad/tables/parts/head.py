@@ -1,4 +1,4 @@
-"""Heads: a second readout of the features, trained on the logistic loss instead of by ridge."""
+"""The head of a member: logistic regression on the inputs, where rows are few."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MIN_CLASS_SHARE = 1e-3  # of a class that no row has
 
 @dataclass(frozen=True)
 class Head:
-    """Readouts of the same features: of rows that are not held out, and of all rows."""
+    """Readouts of the inputs: of rows that are not held out, and of all rows."""
 
     judged: Readout
     final: Readout

@@ -2,9 +2,8 @@ r"""What a part is learned from and how held-out rows weigh it.
 
 .. math:: f(x) = c_1\,a\cdot f(x) + c_2\,h(x) + \sum_p c_p\,p(x)
 
-with ridge regression on the features; the head h, which was trained on the logistic loss with the
-first layer, or on the inputs alone where rows are few; and the parts of the table. No weight is
-negative; for numbers they add up to one.
+with ridge regression on the features; the head h, logistic regression on the inputs, where rows are
+few; and the parts of the table. No weight is negative; for numbers they add up to one.
 """
 
 from __future__ import annotations
@@ -155,11 +154,3 @@ def weighted_sum(scores: Scores, weights: Iterable[float]) -> Floats:
     """Return the weighted sum of scores."""
     pairs = zip(weights, scores.values(), strict=True)
     return np.asarray(sum(weight * each for weight, each in pairs))
-
-
-def mixed_score(training_set: TrainingSet, candidate: Candidate) -> float:
-    """Return the score of the best mixture of a candidate's ridge regression and its head."""
-    head = candidate.head_scores(training_set.held_out.z)
-    scores = {"ridge": candidate.predicted} | ({} if head is None else {"head": head})
-    predicted = weighted_sum(scores, best_weights(training_set, scores).values())
-    return training_set.score(training_set.losses(predicted))

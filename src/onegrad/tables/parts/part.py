@@ -2,7 +2,7 @@ r"""Parts of a prediction: functions of scaled rows whose scores add up.
 
 .. math:: f(z) = \sum_p c_p\,p(z)
 
-Ridge regression on the features of the first layer, with a head where one was trained, is always
+Ridge regression on the features of the first layer, with a head where rows are few, is always
 among them (:class:`~onegrad.tables.model.fitted.Member`). Further ones are rows of a table
 (:mod:`onegrad.tables.parts.table`). A new part is one file with
 

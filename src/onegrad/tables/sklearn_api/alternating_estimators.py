@@ -33,7 +33,7 @@ class _Alternating(FeatureLearner):
     rounds : maximum number of rounds of new neurons in a search, scikit-learn's `max_iter`. None:
         set by the budget.
     patience : number of rounds, or epochs of training, without improvement on held-out rows before
-        stopping, scikit-learn's `n_iter_no_change`. None: 4 rounds, 8 to 10 epochs.
+        stopping, scikit-learn's `n_iter_no_change`. None: 4 rounds, 10 epochs.
     budget : "fast", "default" or "best": how much time and memory to spend. Sets the parameters
         that are None.
     ridge : the ridge penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten times
@@ -42,10 +42,10 @@ class _Alternating(FeatureLearner):
     inputs : "standard" scales columns by mean and standard deviation; "robust" scales by median and
         quartiles and compresses outliers; "both" uses every column on both scales. None: "both" for
         classifiers unless a width is given, otherwise "standard".
-    corrections : "auto" trains all neurons jointly after the rounds. Where it helps on held-out
-        rows, it also adds the head trained with them (for classifiers), networks on encodings of
-        single inputs, boosted trees, and the mean target of the nearest rows in the learned metric.
-        "none" does not. None: "auto" unless a width is given.
+    corrections : "auto" adds, where it helps on held-out rows, logistic regression (for classifiers
+        of few rows), networks on encodings of single inputs, boosted trees, and the mean target of
+        the nearest rows in the learned metric. "none" does not. None: "auto" unless a width is
+        given.
     hold_out : fraction of the sample, scikit-learn's `validation_fraction`, that is held out from
         all first-layer updates to choose the round and the ridge; 0 leaves the layer untrained.
     sample_rows : number of rows on which the first layer is learned, scikit-learn's `max_samples`;
