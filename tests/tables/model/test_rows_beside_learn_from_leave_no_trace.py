@@ -27,6 +27,7 @@ def test_the_model_that_is_left_never_saw_the_row(name, tmp_path):
     model.fit(*case.take(rest), learn_from=np.arange(n)).save(tmp_path / "never")
     whole = case.fit().fit(X, y, learn_from=np.arange(n + 100) < n)
     whole.save(tmp_path / "whole")
+    assert "distinct rows; others leave no trace" in str(whole.report())
     gone = case.take(removed)[0], y[removed]
     for forgetting in (whole, load(tmp_path / "whole")):
         forgetting.remove(*gone).save(tmp_path / "left")

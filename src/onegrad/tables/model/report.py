@@ -32,7 +32,10 @@ class Report:
         relative = listed("{:.3g}", statistics.choice["relative_ridge"])
         ridge = listed("{:.3g}", [member.ridge for member in fitted.members])
         neurons = listed("{}", [len(layer.W) for layer in fitted.layers], " + ")
-        lines = [("rows", f"{fitted.rows:,}")]
+        lines, learned = [("rows", f"{fitted.rows:,}")], fitted.learned_from
+        if learned is not None and learned.chosen:
+            source = f"{len(learned.keys):,} distinct rows; others leave no trace when removed"
+            lines.append(("learned from", source))
         if len(fitted.members) > 1:
             lines.append(("members", f"{len(fitted.members)}, whose mean is predicted"))
         lines += [
