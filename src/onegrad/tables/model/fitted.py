@@ -296,8 +296,8 @@ class Fitted:
     @property
     def seed(self) -> int:
         """Seed of the keys of rows."""
-        known = (self.learned_from, self.tally, *self.row_parts)
-        return next((each.seed for each in known if each is not None), 0)
+        owners = (self.learned_from, self.tally, *self.row_parts)
+        return next((owner.seed for owner in owners if owner is not None), 0)
 
     @property
     def is_frozen(self) -> bool:

@@ -114,13 +114,13 @@ def sum_rows(partition: Partition, fitted: Fitted, device: str) -> RowSums | Non
         x, t = encode(block.X, fitted.encoding, training=True), targets.encode(y)
         keys, w = block_keys(block, fitted), targets.weighted(t, weights)
         z = fitted.layers[0].scaling(x)
-        tally_of_rows, there = None, weights > 0  # rows of weight zero do not exist
+        tally_of_rows, weighty = None, weights > 0  # rows of weight zero do not exist
         if tally is not None:
-            rows = (None, None) if tally.z is None else (z[there], t[there])
-            tally_of_rows = Tally.of(keys[there], weights[there], tally.seed, None, *rows)
-        if isinstance(targets, NumericTargets) and there.any():
-            known = None if tally is None else keys[there]
-            targets = targets.widened(y.reshape(len(y), -1)[there], known)
+            rows = (None, None) if tally.z is None else (z[weighty], t[weighty])
+            tally_of_rows = Tally.of(keys[weighty], weights[weighty], tally.seed, None, *rows)
+        if isinstance(targets, NumericTargets) and weighty.any():
+            own_keys = None if tally is None else keys[weighty]
+            targets = targets.widened(y.reshape(len(y), -1)[weighty], own_keys)
         learned = len(keys)
         if learned_from is not None:
             learned = int(np.isin(keys, learned_from.keys).sum())

@@ -107,8 +107,8 @@ class NumericTargets:
 
     def narrowed(self, keys: RowKeys) -> NumericTargets:
         """Return the targets with the bounds that are left by rows with these keys."""
-        left = np.isin(self.far_keys, keys)
-        return replace(self, far_keys=self.far_keys[left], far_y=self.far_y[left])
+        remaining = np.isin(self.far_keys, keys)
+        return replace(self, far_keys=self.far_keys[remaining], far_y=self.far_y[remaining])
 
     def clipped(self, t: Floats) -> Floats:
         """Return predictions between the bounds, on the scale of the targets."""
