@@ -20,7 +20,6 @@ from onegrad.tables.fitting.fit_progress import interruptible
 from onegrad.tables.fitting.training_set import TrainingSet
 from onegrad.tables.model.fitted import Member
 from onegrad.tables.model.targets import ClassTargets, Link, NumericTargets, label_rows
-from onegrad.tables.parts.head import Head, linear_head, scaled_readout
 from onegrad.tables.parts.learner import (
     SCORE_UNIT,
     LearnedPart,
@@ -36,8 +35,27 @@ from onegrad.tables.parts.learner import (
 # of the logits, where held-out rows are too few to weigh them; chosen on folds of iris, wine and
 # breast cancer
 LINEAR_SHARE = 2 / 3
+MAX_LINEAR_ROWS, MAX_LINEAR_NUMBERS = 2000, 400_000  # up to which inputs alone are tried, too
+MIN_CLASS_SHARE = 1e-3  # of a class that no row has
 MIN_ROWS = 50  # of the sample, from which parts are looked for
 MIN_HELD_OUT_LABELS = 100  # fewer are often all right, whatever the weights
+
+
+@dataclass(frozen=True)
+class Head:
+    """Logistic regression on the inputs of rows that are not held out, and of all rows."""
+
+    judged: Readout
+    final: Readout
+
+    def scaled(self, factor: float) -> Head:
+        """Return the head whose scores are multiplied by a factor."""
+        return Head(scaled_readout(self.judged, factor), scaled_readout(self.final, factor))
+
+
+def scaled_readout(readout: Readout, factor: float) -> Readout:
+    """Return the readout whose predictions are multiplied by a factor."""
+    return replace(readout, coef=factor * readout.coef, intercept=factor * readout.intercept)
 
 
 @dataclass(frozen=True)
@@ -51,8 +69,8 @@ class LearnedMember:
     candidates: Candidates
     predicted: Floats
     weights: Mapping[str, float] = field(default_factory=lambda: {"ridge": 1.0})  # by part
-    head: Head | None = None
-    parts: tuple[LearnedPart, ...] = ()  # those that help, times their weights
+    head: Head | None = None  # times its weight, as the parts
+    parts: tuple[LearnedPart, ...] = ()  # those that help
     link: Link | None = None  # scores to probabilities, where held-out rows are too few to tell
 
     @property
@@ -86,6 +104,7 @@ class LearnedMember:
             self,
             weights={name: factor * weight for name, weight in self.weights.items()},
             predicted=factor * self.predicted,
+            head=None if self.head is None else self.head.scaled(factor),
             parts=tuple(part.scaled(factor) for part in self.parts),
         )
 
@@ -96,31 +115,25 @@ class LearnedMember:
             return self
         return self.scaled(targets.slope(self.predicted, rows.t, rows.w) / SCORE_UNIT)
 
-    def head_readout(self, all_rows: bool = False) -> Readout | None:
-        """Return the head times its weight, that of all rows or of those not held out."""
-        weight = self.weights.get("head", 0.0)
-        if self.head is None or not weight:
-            return None
-        return scaled_readout(self.head.final if all_rows else self.head.judged, weight)
-
     @property
     def readout(self) -> Readout:
-        """The best candidate's readout with its head, each times its weight."""
-        ridge, head = scaled_readout(self.best.readout, self.weights["ridge"]), self.head_readout()
-        if head is None:
+        """The best candidate's readout times its weight, and the head."""
+        ridge = scaled_readout(self.best.readout, self.weights["ridge"])
+        if self.head is None:
             return ridge
+        head = self.head.judged
         return Readout(ridge.ridge, ridge.coef + head.coef, ridge.intercept + head.intercept)
 
     def member(self, sums: Moments, intercept: bool) -> Member:
         """Return the member that has seen all rows; its head has not seen those held out."""
-        share, head, best = self.weights["ridge"], self.head_readout(), self.best
+        share, best = self.weights["ridge"], self.best
+        head = None if self.head is None else self.head.judged
         return Member(best.layer, sums, best.readout.ridge, intercept, share, head)
 
     def with_head_of_all_rows(self, member: Member) -> Member:
         """Return the member with the head that has seen all rows, where there is one."""
-        if self.head is None:
-            return member  # with all that it has computed
-        return replace(member, head=self.head_readout(all_rows=True))
+        # without one, the same value: with all that it has computed
+        return member if self.head is None else replace(member, head=self.head.final)
 
     def residuals(self, member: Member) -> Floats:
         """Return the (m, K) residuals of the calibration rows, each left out of the member."""
@@ -146,16 +159,16 @@ def choose_parts(
         return ridge
     member, scores = ridge, {"ridge": best.predicted}
     few = not isinstance(targets, NumericTargets) and len(rows) < MIN_HELD_OUT_LABELS
-    if head := linear_head(training_set, len(best.layer.W)):
+    head = linear_head(training_set, len(best.layer.W))
+    if head is not None:
         coef, intercept = head.judged.coef[: training_set.inputs], head.judged.intercept
         with_head = {**scores, "head": rows.z @ coef + intercept}
-        linear = replace(ridge, head=head)
         if few:
-            return mostly_linear(linear, with_head)
-        linear = linear.weighted(with_head)
+            return mostly_linear(ridge, with_head, head)
+        linear = ridge.weighted(with_head)
         if linear.is_better(ridge):
             member, scores = linear, with_head
-    elif few:
+    if few:
         return ridge
     fit, chosen = PartFit(training_set, judged, best, seed), dict[str, Trial]()
     with interruptible(training_set.progress):
@@ -173,10 +186,39 @@ def choose_parts(
             for name, trial in chosen.items()
             if (weight := member.weights[name])
         ]
-    return replace(member, parts=tuple(parts))
+    weight = member.weights.get("head", 0.0)
+    head = head.scaled(weight) if head is not None and weight else None
+    return replace(member, head=head, parts=tuple(parts))
 
 
-def mostly_linear(member: LearnedMember, scores: Scores) -> LearnedMember:
+def linear_head(training_set: TrainingSet, neurons: int) -> Head | None:
+    """Fit logistic regression on the inputs alone, where rows are so few that it may be as good.
+
+    It has coefficients of zero for the neurons.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    targets, n, inputs = training_set.targets, training_set.sample_rows, training_set.inputs
+    small = n <= MAX_LINEAR_ROWS and n * inputs <= MAX_LINEAR_NUMBERS
+    if not small or not isinstance(targets, ClassTargets):
+        return None
+    d, K = training_set.scaling.columns, targets.outputs
+    readouts = []
+    for rows in (training_set.fit, training_set.without_held_out.fit):
+        label = rows.t.argmax(1) if K > 1 else rows.t[:, 0] > 0
+        coef = np.zeros((inputs + neurons, K))
+        intercept = np.full(K, np.log(MIN_CLASS_SHARE))
+        if len(np.unique(label)) > 1:
+            model = LogisticRegression(max_iter=500).fit(rows.z[:, :d], label, rows.w)
+            seen = model.classes_.astype(int) if K > 1 else [0]
+            unit = 1.0 if len(model.coef_) > 1 else 0.5  # one score for two classes
+            coef[:d, seen[-len(model.coef_) :]] = unit * model.coef_.T
+            intercept[seen[-len(model.coef_) :]] = unit * model.intercept_
+        readouts.append(Readout(0.0, coef, intercept))
+    return Head(*readouts)
+
+
+def mostly_linear(member: LearnedMember, scores: Scores, head: Head) -> LearnedMember:
     """Return a mean of the logits of ridge and head, where rows are too few to weigh them.
 
     The head's logits maximise the penalised likelihood of all rows. So they count more, no further
@@ -189,7 +231,7 @@ def mostly_linear(member: LearnedMember, scores: Scores) -> LearnedMember:
     weights = {name: weight / SCORE_UNIT for name, weight in logits.items()}
     w = np.concatenate([member.training_set.fit.w, rows.w])
     link = Link(SCORE_UNIT, label_rows(w), targets.shares())
-    return replace(member.weighted(scores, weights), link=link)
+    return replace(member.weighted(scores, weights), head=head.scaled(weights["head"]), link=link)
 
 
 def summary_of(members: Sequence[LearnedMember]) -> dict[str, Any]:

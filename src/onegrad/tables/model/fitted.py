@@ -80,7 +80,7 @@ class Member:
     ridge: float  # the penalty (absolute)
     intercept: bool  # whether there is a free constant
     share: float = 1.0  # what ridge regression counts in the prediction
-    head: Readout | None = None  # trained with the layer, fixed like it; adds to the prediction
+    head: Readout | None = None  # fixed like the layer; adds to the prediction
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a pickle holds: nothing that can be computed again but the readout."""

@@ -1,4 +1,4 @@
-r"""What a part is learned from and how held-out rows weigh it.
+r"""Learners of parts: what they learn from, and how held-out rows weigh their scores.
 
 .. math:: f(x) = c_1\,a\cdot f(x) + c_2\,h(x) + \sum_p c_p\,p(x)
 
