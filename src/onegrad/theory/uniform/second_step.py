@@ -164,8 +164,7 @@ def take_second_step(
     weights = np.hstack([gamma[:, None] * along, np.sqrt(phi0) * gamma[:, None] * coherent.T])
     weights[:, 0] += rest * first.s
     # lengths of rows count in the bulk
-    own = -gamma * step.scale * step.activation.own_output
-    own = own * first.g / np.sqrt(step.laws.neurons.N)
+    own = _own_output(step, first, gamma, batch) if step.full else np.zeros_like(gamma)
     grown = rest + own + gamma * ((p * r * batch.length) @ batch.bend)
     start = gamma * ((p * r * batch.length) @ batch.start)
     shared = gamma * first.gamma * phi0 * ((p * batch.r2 * batch.length) @ batch.shared)
@@ -213,6 +212,36 @@ def _with_directions(step: Step, count: int) -> Step:
     )
 
 
+def _own_output(step: Step, first: Types, gamma: Floats, batch: SecondBatch) -> Floats:
+    r"""Return the step along a neuron's own weight for its own output in the residual.
+
+    .. math:: -\gamma_2g\frac{g}{\sqrt N}\Big(\frac{E z\sigma\sigma'}{\rho_1} - D_1E\sigma
+        - E[\sigma']E[z^2\sigma']\Big)
+
+    without what the means of all outputs and their linear parts do.
+    """
+    at, p, z, q = _slope_rule(step, first, batch)
+    sigma = step.laws.neurons.activation
+    pre = (first.s * at[:, None])[..., None] + first.rho[:, None] * z
+    F, S = sigma(pre), sigma.derivative(pre)
+    read = (q * z * F * S).sum(-1) - (q * z * S).sum(-1) * (q * F).sum(-1)
+    read = read / first.rho - (q * S).sum(-1) * (q * z * z * S).sum(-1)
+    return -gamma * step.scale * first.g / np.sqrt(step.laws.neurons.N) * (p @ read)
+
+
+def _slope_rule(
+    step: Step, first: Types, batch: SecondBatch
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return indices of rows, their probabilities, and nodes of inputs off the index."""
+    sigma = step.laws.neurons.activation
+    at, place = np.unique(batch.kappa, return_inverse=True)
+    z, q = gauss_hermite(SLOPE_NODES)
+    if sigma.kinks:
+        z, q = across_rule(sigma, first.s * at[:, None], first.rho)
+    p: Floats = np.bincount(place, batch.p, len(at)).astype(float)
+    return at, p, z, q
+
+
 def _own_scales(
     step: Step,
     first: Types,
@@ -226,10 +255,8 @@ def _own_scales(
     numbers = activation_numbers(sigma)
     variance = first.gamma**2 * numbers.own_noise * moments.square / n0 * grown**2
     slope = first.own_slope * grown
-    at, place = np.unique(batch.kappa, return_inverse=True)
-    z, q = gauss_hermite(SLOPE_NODES)
-    if sigma.kinks:
-        z, q = across_rule(sigma, first.s * at[:, None], first.rho)
+    at, _, z, q = _slope_rule(step, first, batch)
+    place = np.searchsorted(at, batch.kappa)
     S = sigma.derivative((first.s * at[:, None])[..., None] + first.rho[:, None] * z)
     turn, linear = ((q * z**k * S).sum(-1) for k in (1, 2))
     square = (q * (z * S) ** 2).sum(-1)
