@@ -4,20 +4,15 @@
 
 Theory alone, n = 1000, d = 400, N = 600. The first layer has seen the row that ridge leaves out:
 the table shows how far the left-out error is below the test error, and what the penalty that it
-would choose costs. (tests/theory/uniform/same_rows/test_same_rows_have_exact_limits.py compares
-both errors with networks.)
+would choose costs. (tests/theory/uniform/test_laws_combine.py compares both errors with
+networks.)
 """
 
 import numpy as np
 
 import onegrad as og
-from onegrad.theory.uniform.same_rows.errors import (
-    RowsOfStep,
-    SameNodes,
-    left_out_error,
-    same_equations,
-    same_errors,
-)
+from onegrad.theory.uniform import evaluation
+from onegrad.theory.uniform.laws.table import laws_of
 
 BASE = og.Problem(n=1000, d=400, N=600, readout="rademacher", ridge_rows="same")
 CASES = (
@@ -26,13 +21,12 @@ CASES = (
 )
 ALPHAS = (0.0, 0.3, 0.5)
 RIDGES = 10.0 ** np.arange(-3, 1.51, 0.5)
-NODES = SameNodes(bins=12, index=7, readout=1)
 
 
 def errors(problem: og.Problem) -> tuple[float, float]:
     """Return the test error and the left-out error of a problem."""
-    eq = same_equations(RowsOfStep.of(problem, 0.0), NODES)
-    return same_errors(eq).values.test, left_out_error(eq)
+    one = evaluation.errors(laws_of(problem)[0])
+    return one.test, evaluation.left_out_error(one)
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from onegrad.theory.uniform import NodeCounts, uniform_errors
+from onegrad.theory.uniform import uniform_errors
 
 
 def uniform_point(problem, **options):
@@ -11,5 +11,5 @@ def uniform_point(problem, **options):
     names = ("train", "test", "squared_loss", "residual", "iterations", "quadrature_error")
     numbers = {name: getattr(columns, name)[0] for name in names}
     bars = {name: getattr(columns, name).map(lambda v: v[0]) for name in ("accuracy", "spread")}
-    nodes = NodeCounts(*columns.nodes[0].tolist())
+    nodes = tuple(columns.nodes[0].tolist())
     return SimpleNamespace(**numbers, **bars, nodes=nodes, warnings=columns.warnings)

@@ -7,9 +7,9 @@ import pytest
 
 import onegrad as og
 
-PROBLEM = og.Problem(n=300, d=150, N=200, alpha=0.2)
-ONCE = ("prepare_problem", "take_step", "LabelLaw.of", "_covariance", "_rules", "slopes_by_length",
-        "refine", "stated_accuracy", "spread", "concerns", "kernel_lower_bound")  # fmt: skip
+PROBLEM = og.Problem(n=300, d=150, N=200, alpha=0.1)
+ONCE = ("laws_of", "refine", "discretise", "take_step", "solve", "respond", "stated_accuracy",
+        "spread", "concerns", "kernel_lower_bound")  # fmt: skip
 
 
 def calls_of(function) -> Counter:
@@ -31,7 +31,6 @@ def calls_of(function) -> Counter:
 def test_a_point_does_once_what_does_not_depend_on_the_nodes():
     counts = calls_of(lambda: og.predict(PROBLEM))
     assert {name: counts[name] for name in ONCE} == dict.fromkeys(ONCE, 1)
-    assert counts["equations"] == counts["solve_fixed_point"] == counts["ridge_errors"] >= 3
     assert counts["Problem.__post_init__"] == 0  # it has been validated already
 
 

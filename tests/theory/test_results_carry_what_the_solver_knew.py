@@ -52,7 +52,7 @@ def test_a_prediction_has_what_the_fixed_point_knew():
     point, alone = og.predict(p), uniform_point(p)
     assert (point.residual, point.iterations) == (alone.residual, alone.iterations)
     assert point.quadrature_error == alone.quadrature_error <= 1e-3
-    assert tuple(point.nodes) == (alone.nodes.index, alone.nodes.neuron)
+    assert tuple(point.nodes) == alone.nodes
     assert isinstance(point.iterations, int) and isinstance(point.residual, float)
     grid = og.predict(p, alpha=[0.0, 0.3], ridge=[0.01, 0.1, 1.0])
     assert grid.residual.shape == grid.iterations.shape == grid.quadrature_error.shape == (2, 3)

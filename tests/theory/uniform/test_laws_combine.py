@@ -5,8 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+import onegrad as og
 from onegrad import Problem
-from onegrad.theory.uniform.evaluation import Nodes, discretise, errors, solve_equations
+from onegrad.theory.uniform.evaluation import (
+    Nodes,
+    discretise,
+    errors,
+    left_out_error,
+    solve_equations,
+)
 from onegrad.theory.uniform.laws import updates
 from onegrad.theory.uniform.laws.inputs import InputSpectrum
 from onegrad.theory.uniform.laws.table import laws_of
@@ -166,3 +173,25 @@ def test_a_solution_is_a_start_only():
     warm = errors(laws, start=other.solution)
     assert (warm.train, warm.test) == pytest.approx((cold.train, cold.test), rel=2e-6)
     assert warm.solution.iterations < cold.solution.iterations
+
+
+@pytest.mark.parametrize("ridge_rows", ["fresh", "same"])
+def test_the_choice_of_indices_does_not_matter(ridge_rows):
+    problem = BASE.replace(activation="tanh", teacher="H1", ridge_rows=ridge_rows)
+    several = problem.replace(teacher="H1@1/sqrt(2) + H1@2/sqrt(2)")
+    assert point(several) == pytest.approx(point(problem), rel=3e-3)
+
+
+@pytest.mark.parametrize("readout", ["gaussian", "rademacher"])
+def test_the_left_out_error_is_that_of_networks(readout):
+    """No estimate of the test error: the first layer has seen the row that ridge leaves out."""
+    problem = Problem(
+        n=400, d=160, N=240, teacher="H1", noise=0.5, ridge=0.05, alpha=0.3, ridge_rows="same",
+        readout=readout,
+    )  # fmt: skip
+    networks = og.simulate(problem, seeds=24, leave_one_out=True)
+    evaluation = errors(laws_of(problem)[0])
+    left_out, measured = left_out_error(evaluation), networks.leave_one_out
+    assert abs(left_out - measured.mean) < TOLERANCE * measured.se
+    assert abs(evaluation.test - networks.test.mean) < TOLERANCE * networks.test.se
+    assert left_out < 0.9 * evaluation.test  # a share of 0.81, and 0.79

@@ -8,11 +8,12 @@ from soak.random_problems import ordinary_problem
 
 import onegrad as og
 from onegrad.theory.uniform import uniform_errors
-from onegrad.theory.uniform.preparation import node_counts, prepare_problem
-from onegrad.theory.uniform.refinement import QUADRATURE_TOLERANCE
+from onegrad.theory.uniform.evaluation import Nodes
+from onegrad.theory.uniform.routes import QUADRATURE_TOLERANCE
 from uniform_point import uniform_point
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
+FINE = Nodes(residual=20, index=0.5, readout=0.6)
 STEEP = og.Problem(
     n=20000, d=500, N=800, activation="relu", teacher="relu", noise=0.2, ridge=1e-3, alpha=0.6
 )
@@ -20,7 +21,7 @@ STEEP = og.Problem(
 
 def assert_resolved(problem):
     found = uniform_point(problem)
-    fine = uniform_point(problem, nodes=node_counts(prepare_problem(problem), 0.6, 0.6))
+    fine = uniform_point(problem, nodes=FINE)
     allowed = max(found.quadrature_error, QUADRATURE_TOLERANCE)
     assert found.train == pytest.approx(fine.train, rel=allowed)
     assert found.test == pytest.approx(fine.test, rel=allowed)

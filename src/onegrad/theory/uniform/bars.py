@@ -29,7 +29,8 @@ from onegrad.theory.uniform.step import energy_of_long_rows
 
 # of the mean square of residuals from step to step; below it predictions are .03 % off in the mean
 LARGE_GROWTH = 100.0
-MAX_STEEPNESS = 20.0  # beyond it predictions were off by a factor of two and more
+# beyond it predictions for activations of steep tails were off by a factor of two and more
+MAX_STEEPNESS, MIN_TAILS = 10.0, 5.0
 
 
 class Neglected(enum.Enum):
@@ -100,7 +101,9 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> Sizes:
         # measured and not derived: errors of H3 after a strong step fall like the root of 1/d
         Neglected.STEEP_LENGTHENED: lengthened * float(np.sqrt(tails / d)),
         # rows whose features are many times larger than others decide the fit
-        Neglected.STEEP_FEATURES: steepness / MAX_STEEPNESS * (steepness > MAX_STEEPNESS),
+        Neglected.STEEP_FEATURES: steepness
+        / MAX_STEEPNESS
+        * (steepness > MAX_STEEPNESS and tails > MIN_TAILS),
         Neglected.EVEN_FEW_ROWS: even * d / (d + rows),
         # all neurons are alike, and what the step does to each does not average out
         Neglected.EVEN_EQUAL: even * labels * (readout == "constant"),

@@ -36,8 +36,6 @@ def require_covered(p: Problem, fields: tuple[str, ...] = UNIFORM_FIELDS) -> Non
     for field, energy in energies.items():
         if energy > MAX_MEAN_SQUARE:
             raise OutOfScope("uniform", field, energy, f"mean squares up to {MAX_MEAN_SQUARE:g}")
-    if p.corrupted and LabelLaw.of(p).fit.has_direction:
-        raise OutOfScope("uniform", "corrupted", p.corrupted, f"0 with labels={p.labels!r}")
     if p.labels == "residual-least-squares":  # which must not fit the labels of the step exactly
         if p.rows_of_step <= p.d + 1:
             covered = f"more than d + 1 with labels={p.labels!r}"

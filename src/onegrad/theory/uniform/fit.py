@@ -486,7 +486,9 @@ def readings_of(
         if isinstance(features, StepFeatures):
             multiplier = features.turn * step.phi0 * own_scale(step, types)
             D[..., places.multipliers] = multiplier[..., None, :] * residual[:, None]
-    mean = step.row_overlap.sum(1)[: 1 + variables.indices] * g[:, None]  # of initial weights
+    mean = np.zeros((places.types, 1 + variables.indices))
+    if places.leaning:
+        mean = _mean_along_readout_row(step, types, moments)[:, : 1 + variables.indices]
     for i, k in enumerate(places.leaning):
         # sum_i a_i (mean.x)((w_i - mean).x) E sigma''
         weights = np.zeros((places.types, *[1 + variables.indices] * 2))
@@ -498,6 +500,14 @@ def readings_of(
         columns = slice(start, start + places.types)
         _add_products(variables, rows.kappa, features.bend / 2, weights, D, columns)
     return Readings(rows, features, D.reshape(-1, *D.shape[2:]))
+
+
+def _mean_along_readout_row(step: Step, types: Types, moments: StepMoments) -> Floats:
+    """Return the means of weights along special directions that initial ones have by it, (U, p)."""
+    row = step.row_overlap.sum(1)
+    kept = np.outer(step.laws.update.rest + types.own, row)
+    moved = np.outer(types.epsilon, moments.M @ row)
+    return (types.g / np.sqrt(step.laws.neurons.N))[:, None] * (kept + moved)
 
 
 def residual_reading(variables: RowVariables, step: Step, moments: StepMoments) -> Floats:

@@ -1,78 +1,33 @@
 """The equations that serve a problem, and the errors that they give.
 
-A problem with one field off its default may have equations of its own: a row of `ROUTES`. The first
-route that applies is taken, the plain theory last. Fields that no route combines go to the engine,
-whose laws combine (`refine`).
+The engine (`refine`) serves all that its laws combine (`laws.table`). Two dialects have equations
+of their own where it has none, or none as good: several steps, and inputs with a covariance on
+which nothing but the residual differs from the plain problem.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from dataclasses import field as dataclass_field
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import fields
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from onegrad.exceptions import InvalidInput, OutOfScope
+from onegrad.exceptions import InvalidInput, NotConverged, OutOfScope
 from onegrad.parallel.cores import one_blas_thread
 from onegrad.problem import FIELDS, Problem
 from onegrad.theory.prediction import Errors, TrainTest
-from onegrad.theory.uniform.accuracy import neglected_of_preconditioned_step
 from onegrad.theory.uniform.concerns import UNIFORM_FIELDS, require_covered
+from onegrad.theory.uniform.evaluation import Nodes
 from onegrad.theory.uniform.input_covariance import InputSpectrum, covariance_errors
-from onegrad.theory.uniform.preparation import NodeCounts
 from onegrad.theory.uniform.refine import errors_of_problems
-from onegrad.theory.uniform.refinement import QUADRATURE_TOLERANCE, fresh_row_errors
-from onegrad.theory.uniform.same_rows.errors import same_row_errors
+from onegrad.theory.uniform.refinement import fresh_row_errors
 from onegrad.theory.uniform.two_steps.discretisation import two_step_errors
 
-ErrorsOfProblems = Callable[[Sequence[Problem], float, NodeCounts | None], list[Errors]]
-
-
-@dataclass(frozen=True)
-class Route:
-    """Equations for the problems with some field off its default."""
-
-    fields: tuple[str, ...]  # that lead here, beside those of the plain theory; none leads anywhere
-    # of problems, one value each, from a relative error and numbers of nodes
-    errors: ErrorsOfProblems
-    # values of other fields that are covered, where these are not all
-    choices: Mapping[str, tuple[str, ...]] = dataclass_field(default_factory=dict)
-
-    def applies(self, problem: Problem) -> bool:
-        """Return whether a field of the problem leads here."""
-        return not self.fields or any(_is_set(problem, field) for field in self.fields)
-
-
-OUTPUTS = ("labels", "full")  # residuals with all or nothing of the output
-ROUTES = (
-    Route(("inputs",), covariance_errors, {"labels": ("plain", "centred"), "residual": OUTPUTS}),
-    Route(("ridge_rows",), same_row_errors, {"labels": ("plain",), "residual": OUTPUTS}),
-    Route(("steps",), two_step_errors),
-    Route(
-        ("update",),
-        partial(
-            fresh_row_errors, route="preconditioned", more_sizes=neglected_of_preconditioned_step
-        ),
-    ),
-    Route((), fresh_row_errors),
-)
-
-
-def _engine_errors(
-    problems: Sequence[Problem], rtol: float, nodes: NodeCounts | None
-) -> list[Errors]:
-    """Return the errors of problems whose laws no route combines."""
-    if nodes is not None:
-        raise InvalidInput("nodes", problem="combined laws choose their own nodes")
-    return errors_of_problems(problems, rtol)
-
-
-ENGINE = Route((), _engine_errors)
-# fields with equations of their own, or for the engine alone
-OFF_DEFAULT = (*(field for route in ROUTES for field in route.fields), "weight_decay", "paired")
-ERROR_FIELDS = (*UNIFORM_FIELDS, *OFF_DEFAULT)
+QUADRATURE_TOLERANCE = 1e-3  # below the theory's own error: a few tenths of a percent at n = 1000
+EXTENSION_FIELDS = ("inputs", "ridge_rows", "steps", "update", "weight_decay", "paired")
+ERROR_FIELDS = (*UNIFORM_FIELDS, *EXTENSION_FIELDS)
+# what the equations for a covariance cover, other fields of extensions being at their defaults
+OF_COVARIANCE = {"labels": ("plain", "centred"), "residual": ("labels", "full")}
 
 
 @one_blas_thread
@@ -80,7 +35,7 @@ def uniform_errors(
     problems: Sequence[Problem],
     *,
     rtol: float = QUADRATURE_TOLERANCE,
-    nodes: NodeCounts | None = None,
+    nodes: Nodes | None = None,
     inputs: InputSpectrum | None = None,
 ) -> Errors:
     """Return training and test errors after gradient steps and ridge: columns over problems.
@@ -91,45 +46,70 @@ def uniform_errors(
     Parameters
     ----------
     rtol : relative error allowed to quadrature; nodes are added until it is met.
-    nodes : use exactly these numbers of nodes instead; ridge on fresh rows only.
+    nodes : use exactly these nodes instead.
     inputs : spectrum of a user's inputs, in place of the problems' own.
 
     Holds for one step on Gaussian inputs, which may have a covariance, then ridge on fresh rows or
-    on those of the step, with combinations of these; and for two steps on fresh batches of
-    isotropic inputs.
+    on those of the step; and for two steps on fresh batches of isotropic inputs.
     See docs/uniform.md; tests/theory/uniform/test_stored_simulations_agree.py.
     """
     if not rtol > 0:
         raise InvalidInput("rtol", rtol, "> 0")
-    if inputs is not None:
-        for problem in problems:
-            require_covered(problem)
-        return _columns(covariance_errors(problems, rtol, nodes, inputs))
-    routes = [route_of(problem) for problem in problems]
+    for problem in problems:
+        require_covered(problem, UNIFORM_FIELDS if inputs is not None else ERROR_FIELDS)
+    kinds = [kind_of(problem, inputs) for problem in problems]
     points: list[Errors] = []
-    for route, pairs in groupby(zip(routes, problems, strict=True), key=lambda pair: pair[0]):
-        points += route.errors([problem for _, problem in pairs], rtol, nodes)
+    for kind, pairs in groupby(zip(kinds, problems, strict=True), key=lambda pair: pair[0]):
+        part = [problem for _, problem in pairs]
+        if kind == "steps":
+            points += two_step_errors(part, rtol, None)
+        elif kind == "covariance":
+            points += covariance_errors(part, rtol, None, inputs)
+        else:
+            points += _engine_errors(part, rtol, nodes)
     return _columns(points)
 
 
-def route_of(problem: Problem) -> Route:
-    """Return the equations that serve a problem; raise OutOfScope where none do."""
-    require_covered(problem, ERROR_FIELDS)
-    route = next(route for route in ROUTES if route.applies(problem))
-    others = [field for field in OFF_DEFAULT if field not in route.fields]
-    unknown = any(_is_set(problem, field) for field in others)
-    unknown |= any(getattr(problem, k) not in values for k, values in route.choices.items())
-    unknown |= problem.ridge_rows == "same" and problem.rows_of_step != problem.n
-    if not unknown:
-        return route
+def kind_of(problem: Problem, inputs: InputSpectrum | None = None) -> str:
+    """Return whether the engine serves a problem, or equations for steps or for a covariance.
+
+    Raises OutOfScope where none do.
+    """
     if problem.steps > 1:
-        field = next(
-            (field for field in OFF_DEFAULT if field != "steps" and _is_set(problem, field)),
-            "residual",
-        )
-        covered = f"{FIELDS[field].default!r} with steps={problem.steps}"
-        raise OutOfScope("uniform", field, getattr(problem, field), covered)
-    return ENGINE
+        _require_only(problem, "steps")
+        return "steps"
+    if inputs is not None:
+        return "covariance"
+    others = [field for field in EXTENSION_FIELDS if field != "inputs"]
+    alone = not any(_is_set(problem, field) for field in others)
+    alone &= all(getattr(problem, field) in values for field, values in OF_COVARIANCE.items())
+    return "covariance" if alone and problem.input_law.name != "gaussian" else "engine"
+
+
+def _engine_errors(problems: Sequence[Problem], rtol: float, nodes: Nodes | None) -> list[Errors]:
+    """Return the errors by the engine; where it does not converge, by the plain theory's solver.
+
+    That is at the interpolation threshold, with a penalty near zero.
+    """
+    try:
+        return errors_of_problems(problems, rtol, nodes)
+    except NotConverged:
+        if len(problems) > 1:
+            return [
+                error for problem in problems for error in _engine_errors([problem], rtol, nodes)
+            ]
+        if any(_is_set(problems[0], field) for field in EXTENSION_FIELDS):
+            raise
+        return fresh_row_errors(problems, rtol, None)
+
+
+def _require_only(problem: Problem, field: str) -> None:
+    """Raise OutOfScope for other extensions than this field."""
+    here = f"{field}={getattr(problem, field)!r}"
+    for other in EXTENSION_FIELDS:
+        if other != field and _is_set(problem, other):
+            covered = f"{other}={FIELDS[other].default!r} with {here}"
+            raise OutOfScope("uniform", other, getattr(problem, other), covered)
 
 
 def _is_set(problem: Problem, field: str) -> bool:
@@ -139,13 +119,11 @@ def _is_set(problem: Problem, field: str) -> bool:
 def _columns(points: Sequence[Errors]) -> Errors:
     """Return errors of single problems as columns, and each text of their warnings once."""
     columns: dict[str, Any] = {}
-    for name in (f.name for f in fields(Errors) if f.name != "warnings"):
+    for name in (f.name for f in fields(Errors) if f.name not in ("warnings", "neglected")):
         values = [getattr(point, name) for point in points]
         if isinstance(values[0], TrainTest):
             train, test = (np.array([getattr(v, k) for v in values]) for k in ("train", "test"))
             columns[name] = TrainTest(train=train, test=test)
-        elif name == "neglected":
-            columns[name] = tuple(sizes for point in points for sizes in point.neglected)
         else:
             columns[name] = np.array(values)
     warnings = {str(warning): warning for point in points for warning in point.warnings}

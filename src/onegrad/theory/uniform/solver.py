@@ -16,15 +16,19 @@ from onegrad.theory.uniform.pencil import Numbers, Parameter, Pencil, Shares, St
 
 HALF_STEPS = 2  # half steps before the acceleration starts
 MAX_ITERATIONS = 120
-MAX_RESTARTS = 5
+MAX_RESTARTS = 2  # of the acceleration, before Newton's method
+MAX_NEWTON_STEPS, MIN_NEWTON_SHARE = 20, 1e-3  # the share of a step that is taken
+NEWTON_TOLERANCE, MAX_DIRECTIONS = 1e-2, 300  # of a step, relative
+COMPLEX_STEP = 1e-30  # no difference is taken: its square is lost in rounding
 LOG_SCALE = 3.0  # of log a beside G in the norm of an iterate
 GUESS = 0.3  # of the quadratic form of T, and of delta in units of the activation's energy
 MEMORY = 12  # differences that are mixed
 MAX_GROWTH = 2.0  # of the residual over the smallest one, before a step is taken back
 MAX_PLAIN_STEPS = 20  # after that
 DAMPING = 1e-8  # of the mixing, relative to the largest difference
-# of the equations, between updates of the shares
+# of the equations, between updates of the shares; and where nodes are only compared with others
 TOLERANCES: tuple[float, ...] = (1e-3, 1e-5, 1e-6, 1e-7)
+ROUGH_TOLERANCES: tuple[float, ...] = (1e-3, 1e-5)
 
 
 @dataclass
@@ -179,16 +183,18 @@ def solve(
     special_shares: Callable[[State], Shares],
     energy: float,
     start: Floats | None = None,
+    tolerances: tuple[float, ...] = TOLERANCES,
 ) -> Solution:
     """Solve the equations; the shares of the special variables are updated in between.
 
     energy : mean square of the activation.
     start : x of a solution of similar equations; of no use where the types are others.
+    tolerances : of the equations, before and after each of these updates.
     """
     packing, shares = Packing.of(pencil), no_shares(pencil)
-    x, tolerances, acceleration = _guess(pencil, packing, energy), TOLERANCES, Acceleration(2)
+    x, acceleration = _guess(pencil, packing, energy), Acceleration(HALF_STEPS)
     if start is not None and len(start) == len(x):
-        x, tolerances, acceleration = start, TOLERANCES[1:], Acceleration(0)
+        x, tolerances, acceleration = start, tolerances[1:], Acceleration(0)
         state = evaluate(pencil, *packing.unpack(x), shares, Parameter())
         shares = special_shares(state)
     iterations = 0
@@ -232,4 +238,26 @@ def _iterate(
         if size < tolerance:
             return x, size, iterations
         acceleration = Acceleration(HALF_STEPS)
+    for _ in range(MAX_NEWTON_STEPS):  # near interpolation the fixed point hardly attracts
+        step = _newton_step(pencil, packing, x, shares, residual(x)[0])
+        share = 1.0
+        while not (moved := residual(x + share * step)[1]) < size and share > MIN_NEWTON_SHARE:
+            share /= 2
+        x, size, iterations = x + share * step, moved, iterations + 1
+        if size < tolerance:
+            return x, size, iterations
     raise NotConverged(f"uniform theory: change {size:.1e} after {iterations} iterations")
+
+
+def _newton_step(
+    pencil: Pencil, packing: Packing, x: Floats, shares: Shares, change: Floats
+) -> Floats:
+    """Return the step that takes the change of x by one pass to zero, to first order."""
+
+    def left(dx: Floats) -> Floats:
+        at = packing.unpack(x + 1j * COMPLEX_STEP * dx)
+        state = evaluate(pencil, *at, shares, Parameter())
+        return dx - packing.pack(state.G, state.log_a).imag / COMPLEX_STEP
+
+    start = np.zeros((1, len(x)))
+    return LinearEquations(left).solve(start, change[None], NEWTON_TOLERANCE, MAX_DIRECTIONS)[0]

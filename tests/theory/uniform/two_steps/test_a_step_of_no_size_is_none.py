@@ -3,6 +3,7 @@
 import pytest
 
 import onegrad as og
+from onegrad.theory.uniform.refinement import fresh_row_errors
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
 SMALLEST = -9.0  # exponent of a step that moves nothing
@@ -25,18 +26,24 @@ def errors(problem):
     return found.train, found.test
 
 
+def one_step(problem):
+    """Return the errors of one step by the same solver."""
+    found = fresh_row_errors([problem], 1e-3, None)[0]
+    return found.train, found.test
+
+
 @pytest.mark.parametrize("changes", CHANGES, ids=str)
 def test_a_small_step_before_or_after_changes_nothing(changes):
     one = BASE.replace(**changes)
     after = one.replace(steps=2, later_alpha=[SMALLEST])
     before = one.replace(steps=2, later_alpha=[one.alpha], alpha=SMALLEST)
-    assert errors(after) == pytest.approx(errors(one), rel=1e-3)
-    assert errors(before) == pytest.approx(errors(one), rel=3e-3)
+    assert errors(after) == pytest.approx(one_step(one), rel=1e-3)
+    assert errors(before) == pytest.approx(one_step(one), rel=3e-3)
 
 
 def test_without_a_first_step_there_is_one_step():
     two = BASE.replace(eta=0.0, steps=2, later_alpha=[0.4])
-    assert errors(two) == errors(BASE)
+    assert errors(two) == one_step(BASE)
 
 
 def test_a_step_that_blows_the_output_up_makes_wide_bars():

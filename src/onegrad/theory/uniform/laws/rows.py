@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # a step is made of laws
 
 INDEX_POINTS = {1: 20, 2: 14, 3: 9, 4: 6, 5: 5, 6: 4}  # of each index, by the number of indices
 KINKED_POINTS = (41, 48)  # of the fresh index, and of the teacher's, where it has kinks
+MIN_INDEX_POINTS = 3  # of more indices
 MIN_CUT_POINTS = 7  # of a rule on a finite range
 # features change over rho/s of the index. With 20 points the error of s/rho = 7 was 80 to 390 %;
 # two for each such width leave 2 to 4 %, as three do
@@ -305,7 +306,7 @@ def _index_rules(
     """Return the rules of the fresh index and of the teacher's, among `others`."""
     f, m = step.labels.teacher, step.indices
     kinked = isinstance(f, Function) and bool(f.kinks)
-    fewest = INDEX_POINTS[m]
+    fewest = INDEX_POINTS.get(m, MIN_INDEX_POINTS)
     points = max(fewest, int(np.ceil(2 * POINTS_PER_WIDTH * edge * steepness)))
     beside = float(np.prod([len(x) for x, _ in others]))
     largest = int((MAX_POINTS / beside) ** (1 / (1 + m)))

@@ -63,6 +63,8 @@ def laws_of(
 
     spectrum : of a user's inputs, in place of the problem's own.
     """
+    if not problem.step and problem.steps == 1:
+        problem = _without_a_step(problem)
     if problem.paired:
         raise OutOfScope("uniform", "paired", True, "paired=False")
     if problem.update == "preconditioned":
@@ -99,6 +101,15 @@ def _require_two_fresh_steps(problem: Problem, spectrum: InputSpectrum | None) -
         value, default = getattr(problem, field), FIELDS[field].default
         if value != default or (field == "inputs" and spectrum is not None):
             raise OutOfScope("uniform", field, value, f"{field}={default!r} with two steps")
+
+
+def _without_a_step(problem: Problem) -> Problem:
+    """Return a problem with the same errors of which the step has nothing to say.
+
+    Its rows stay where a fit to their labels is taken off.
+    """
+    rows = {} if problem.labels != "plain" else {"n_step": problem.n, "ridge_rows": "fresh"}
+    return problem.replace(readout="constant", residual="labels", update="gradient", **rows)
 
 
 def _draws(
