@@ -47,6 +47,7 @@ class Neglected(enum.Enum):
     EVEN_SIGNS = "readouts of both signs, an activation with an even part and a strong step"
     CONSTANT = "a constant of the initial output that changes the length of neurons"
     THRESHOLD = "ridge near zero at the interpolation threshold"
+    STEEP_THRESHOLD = "steep tails, at a small d near the interpolation threshold"
     HEAVY_TAILS = "labels with heavy tails at a small d"
     ALONG_V = "random weights along the learned direction, which the step lengthens"
     OFF_V = "a direction that the quadratic part of the labels singles out"
@@ -55,6 +56,7 @@ class Neglected(enum.Enum):
     BLOWN_UP_EQUAL = "equal readouts after a step that blows residuals up"
     SECOND_MOMENTS = "second moments of the step that differ from network to network"
     TEACHERS = "errors that differ from teacher to teacher"
+    PRODUCTS = "matrices of a preconditioned step that do not commute"
 
 
 Sizes = dict[Neglected, float]
@@ -92,6 +94,9 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> Sizes:
     along, off = (max(share - 1 / (1 + d), 0.0) for share in (eq.along_v, eq.off_v))
     dominant = max(along, off) * (not isotropic)
     blown_up = max(eq.growth - 1, 0.0) / (eq.growth + LARGE_GROWTH)
+    # of the fourth order: the squared share of the step in the variance of weights
+    moved = np.maximum(1 - (eq.types.size / eq.types.rho) ** 2, 0.0) * (numbers.c2 != 0.0)
+    products = float(eq.types.weight @ moved**2) * (problem.update == "preconditioned")
     different = 3 * (step.gamma * numbers.c2) ** 2 * float(eq.moments.S[0, 0]) / rows
     return {
         Neglected.THEORY: 1e-3,
@@ -111,6 +116,8 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> Sizes:
         Neglected.EVEN_SIGNS: even * (readout == "rademacher"),
         Neglected.CONSTANT: growth / (1 + growth),
         Neglected.THRESHOLD: 1 / (problem.n * gap**2),
+        # errors of order 1/d, as large as the response to the penalty makes them
+        Neglected.STEEP_THRESHOLD: tails / (tails + d * gap**2),
         # the sums of r x are fixed along v and the labels' directions too, where long rows count
         Neglected.HEAVY_TAILS: step.laws.same_rows
         * energy_of_long_rows(teacher)
@@ -123,6 +130,7 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> Sizes:
         Neglected.BLOWN_UP: blown_up,
         Neglected.BLOWN_UP_EQUAL: blown_up * (readout == "constant"),
         Neglected.SECOND_MOMENTS: different / (1 + different) * (not isotropic),
+        Neglected.PRODUCTS: products,
     }
 
 
