@@ -6,7 +6,7 @@ so that its relative error (95 %) is
 .. math:: \text{accuracy}^2 = (\text{quadrature error})^2 + \sum_j(c_jf_j)^2,\qquad c_j \ge 0.
 
 The terms are the table `Neglected`, their coefficients data, `bars.json`: one set for the engine,
-of (train, test). `python benchmarks/calibrate_accuracy.py` fits them to one half of all simulated
+of (train, test). `python benchmarks/calibrate_bars.py` fits them to one half of all simulated
 settings and prints how they fare on the other half. Nothing in bars.json is set elsewhere.
 """
 
@@ -85,6 +85,7 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> Sizes:
     even = strong * float(np.sqrt(quadratic))
     steepness = tails * strong / gap
     growth = (2 * numbers.c2 * step.gamma * step.scale * step.laws.update.constant) ** 2
+    amplified = (tails / (d * gap**2)) ** 1.5
     theta2 = float(step.overlaps @ step.overlaps)
     noise = (step.gamma * step.b) ** 2 * numbers.nu * max(1 - theta2, 0.0)  # of weights, about
     lengthened = noise / (1 + noise)
@@ -116,8 +117,9 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> Sizes:
         Neglected.EVEN_SIGNS: even * (readout == "rademacher"),
         Neglected.CONSTANT: growth / (1 + growth),
         Neglected.THRESHOLD: 1 / (problem.n * gap**2),
-        # errors of order 1/d, as large as the response to the penalty makes them
-        Neglected.STEEP_THRESHOLD: tails / (tails + d * gap**2),
+        # errors of order 1/d, as large as the response to the penalty makes them; the power is that
+        # of settings with an eighth to a half, where others have a hundredth and need nothing
+        Neglected.STEEP_THRESHOLD: amplified / (1 + amplified),
         # the sums of r x are fixed along v and the labels' directions too, where long rows count
         Neglected.HEAVY_TAILS: step.laws.same_rows
         * energy_of_long_rows(teacher)
