@@ -8,7 +8,8 @@ which coefficients have a smallest value and why.
 
 Quantile regression on a logarithmic scale: with bar^2 = quadrature^2 + sum_j (c_j f_j)^2, c_j >= 0,
 log|deviation| is below log sqrt((2 s.e.)^2 + bar^2) for LEVEL of the values, also along each term;
-where the standard error is at most 0.2 %, it is below the bar alone. Every file has the same weight.
+where the standard error is at most 0.2 %, it is below the bar alone. Every file has the same
+weight.
 
 A term is a row of `Neglected` and its size in `neglected_sizes` (theory/uniform/bars.py): a few
 physical numbers, of which three to eight are plenty for 80 settings.
