@@ -65,7 +65,7 @@ MIN_COEFFICIENTS: dict[Neglected, float | tuple[float, float]] = {
     Neglected.STRONG_DIRECTION: 1.5,
     # preconditioned: no setting has alpha > 1/2, 16 % at alpha = 1.5 in docs/open/other-steps.csv
     Neglected.PRODUCTS: 0.2,
-    Neglected.BLOWN_UP: 0.05,
+    Neglected.BLOWN_UP: 0.12,  # reach_steps, where the engine is 2 % off in the mean
     # setting 64 of reach_steps: the training error falls by 10^4 and is a third too low
     Neglected.BLOWN_UP_EQUAL: 0.45,
     Neglected.STEEP_FEATURES: 5.0,  # off by a factor: bars say so
