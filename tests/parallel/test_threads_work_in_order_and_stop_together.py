@@ -11,7 +11,7 @@ import onegrad as og
 from onegrad.parallel import cores
 from onegrad.parallel.cores import blas_threads, core_count, one_blas_thread, thread_count
 from onegrad.parallel.threads import WorkCancelled, pool_map, thread_map, thread_pool
-from onegrad.theory.uniform import refinement
+from onegrad.theory.uniform import refine
 
 
 def blas_counts(_=None):
@@ -150,13 +150,13 @@ def test_threads_share_one_limit_whatever_the_order_they_leave_in(monkeypatch):
 
 def test_the_uniform_theory_is_inside(monkeypatch):
     seen = []
-    evaluate = refinement.evaluate_at_nodes
+    evaluate = refine.evaluate
 
     def watched(*arguments, **named):
         seen.append(blas_counts())
         return evaluate(*arguments, **named)
 
-    monkeypatch.setattr(refinement, "evaluate_at_nodes", watched)
+    monkeypatch.setattr(refine, "evaluate", watched)
     with blas_threads(2):
         og.predict(og.Problem(n=200, d=100, N=150))
         assert seen and all(s == {1} for s in seen)

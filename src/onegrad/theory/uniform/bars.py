@@ -1,4 +1,4 @@
-r"""How far a prediction may lie off: what it neglects, as numbers, and what these are worth.
+r"""Bars of a prediction: the numbers that neglected terms grow with, and what these are worth.
 
 The theory drops terms that grow with known numbers :math:`f_j` of a problem. They are independent,
 so that its relative error (95 %) is
@@ -34,7 +34,7 @@ MAX_STEEPNESS, MIN_TAILS = 10.0, 5.0
 
 
 class Neglected(enum.Enum):
-    """What the theory neglects, in words."""
+    """A term that the theory neglects, in words."""
 
     THEORY = "the error of the theory itself"
     SMALL_SIZES = "small sizes"
@@ -59,10 +59,10 @@ class Neglected(enum.Enum):
     PRODUCTS = "matrices of a preconditioned step that do not commute"
 
 
-Sizes = dict[Neglected, float]
+TermSizes = dict[Neglected, float]
 
 
-def neglected_sizes(problem: Problem, evaluations: Sequence[Evaluation]) -> Sizes:
+def neglected_sizes(problem: Problem, evaluations: Sequence[Evaluation]) -> TermSizes:
     """Return the numbers f_j that neglected terms grow with, means over the cases."""
     of_cases = [_sizes_of_case(problem, evaluation) for evaluation in evaluations]
     sizes = {term: float(np.mean([s[term] for s in of_cases])) for term in of_cases[0]}
@@ -72,7 +72,7 @@ def neglected_sizes(problem: Problem, evaluations: Sequence[Evaluation]) -> Size
     return sizes
 
 
-def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> Sizes:
+def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
     eq, readout, d = evaluation.equations, problem.readout, problem.d
     step, numbers, gap = eq.step, eq.step.activation, max(evaluation.gap, 1e-9)
     rows = step.laws.step_count

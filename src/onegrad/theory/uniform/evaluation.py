@@ -81,7 +81,7 @@ NODES_PER_STEEPNESS = 2.8  # nodes of the index in a bin, per unit of s/rho: 20 
 class Nodes:
     """Numbers of nodes, or spacings of them in the variable of their rules."""
 
-    residual: int = 10  # of rows of the step alone
+    residual: int = 10  # of rows of the step one_batch
     bins: int = 16  # of r, of rows in step and ridge, for each length
     per_bin: int = 7  # of the index in a bin, where features are not steep
     index: float = 1.0  # spacing, of fresh rows
@@ -309,18 +309,18 @@ def _discretise_two_steps(laws: Laws, nodes: Nodes) -> Equations:
     first = with_special_weights(step, first, moments, plane)
     constraints, batch_rows = len(moments.constraints), laws.rows[0]
     if again:
-        alone = rows_by_index(step, batch_rows, points, moments, RESIDUAL_NODES)
-        batch = first_batch_again(step, first, alone)
+        one_batch = rows_by_index(step, batch_rows, points, moments, RESIDUAL_NODES)
+        batch = first_batch_again(step, first, one_batch)
     else:
-        alone = rows_of_step(step, batch_rows, points, moments, nodes.residual)
+        one_batch = rows_of_step(step, batch_rows, points, moments, nodes.residual)
         batch = second_batch(step, first, plane[:, 0, 0], lengths, constraints)
     second = take_second_step(step, first, plane, moments, batch)
     both, types, plane = second.step, second.types, second.plane
     second_rows = second_population(second, batch_rows, step.directions)
     batches, forms = [second_rows], [second_forms(second, second_rows)]
     if not again:
-        batches.append(first_population(second, alone, step.directions))
-        forms.append(first_forms(forms_of(step, first, d / n, alone, None)))
+        batches.append(first_population(second, one_batch, step.directions))
+        forms.append(first_forms(forms_of(step, first, d / n, one_batch, None)))
     variables = RowVariables(
         both.directions, constraints + second.functions.shape[1], step.indices, False
     )

@@ -51,7 +51,7 @@ ALONG_NODES, ACROSS_NODES = 32, 8  # of z_0 and z_perp
 MANY_ALONG_NODES, LARGE_OWN_PART = 64, 2.0
 KINKED_ALONG_NODES, KINKED_ACROSS_NODES = 12, 12  # the same in each panel between kinks
 EDGE = 5.0  # of a panel: P(|z| > 5) = 6e-7
-MIN_DEVIATION = 1e-9
+MIN_PANEL_DEVIATION = 1e-9
 MIN_ACROSS = 0.3  # Q above which slopes follow from values, E[z f]/Q
 NEGLIGIBLE_SLOPE_ENERGY = 1e-9  # nu below which sigma' has no part beyond its linear one
 BEND_STEP = 0.25  # of the argument, for E sigma'' of fresh rows, which enters at order 1/d
@@ -134,7 +134,7 @@ def _features_of_type(
 
     z0, p0 = _along_rule(sigma, size, own_slope, centre, own, P * root)
     pre = centre[..., None] + (P * root)[..., None] * z0 + own[..., None] * own_slope(z0)
-    zq, pq = across_rule(sigma, pre, np.maximum(Q * root, MIN_DEVIATION)[..., None])
+    zq, pq = across_rule(sigma, pre, np.maximum(Q * root, MIN_PANEL_DEVIATION)[..., None])
     pre = pre[..., None] + (Q * root)[..., None, None] * zq
     F, slope = f(pre), f.derivative(pre)
     mean_F, mean_slope = _average(F, pq), _average(slope, pq)  # (G, K, z0)
@@ -250,7 +250,7 @@ def _standardised(sigma: Function) -> dict[str, _LinearPart]:
     def linear_part(f: Floats) -> _LinearPart:
         mean, linear = float(p @ f), float(p @ (f * z))
         rest = f - mean - linear * z
-        return _LinearPart(mean, linear, max(float(np.sqrt(p @ rest**2)), MIN_DEVIATION))
+        return _LinearPart(mean, linear, max(float(np.sqrt(p @ rest**2)), MIN_PANEL_DEVIATION))
 
     return {"turn": linear_part(z * sigma.derivative(z)), "rest": linear_part(sigma(z))}
 

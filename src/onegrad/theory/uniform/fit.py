@@ -46,12 +46,12 @@ from onegrad.theory.uniform.pencil import (
 )
 from onegrad.theory.uniform.step import Step
 
-Indices = np.ndarray[Any, np.dtype[np.intp]]
+IndexArray = np.ndarray[Any, np.dtype[np.intp]]
 
-ROUNDING = 1e-15  # on the diagonal of a covariance, before its root
+DIAGONAL_ROUNDING = 1e-15  # on the diagonal of a covariance, before its root
 MIN_SIGNAL = 1e-9  # part of a direction in the step, from which own scales know it
 MIN_REST = 1e-9  # energy of the initial output beyond its linear part, that is read
-MIN_SHARE = -0.5  # of the special variables in 1/c of a row
+MIN_SHARE_OF_ROWS = -0.5  # of the special variables in 1/c of a row
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Places:
         return self.fields // 2
 
     @cached_property
-    def direct(self) -> Indices:
+    def direct(self) -> IndexArray:
         """Variables that rows read by themselves, and not through e."""
         fields = [self.field(i, self.initial) for i in self.owners]
         fields += [self.field(i, 0) for i in self.leaning]
@@ -383,7 +383,7 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
             square = ((at.e @ free.rows[:width, :width]) * at.e).sum(-1)
             total = total - population.length[:, None] * square
         total = total / labels.n
-        rows.append(np.where(total.real > MIN_SHARE, total, MIN_SHARE))
+        rows.append(np.where(total.real > MIN_SHARE_OF_ROWS, total, MIN_SHARE_OF_ROWS))
     neurons = (d * a - np.diag(inverse)[:U]) / (d * a) ** 2
     Z = inverse[k:, k:]
     if labels.mean_weight is not None:  # of the initial weights less their mean
@@ -505,9 +505,9 @@ def readings_of(
 def _mean_along_readout_row(step: Step, types: Types, moments: StepMoments) -> Floats:
     """Return the means of weights along special directions that initial ones have by it, (U, p)."""
     row = step.row_overlap.sum(1)
-    kept = np.outer(step.laws.update.rest + types.own, row)
+    unmoved = np.outer(step.laws.update.rest + types.own, row)
     moved = np.outer(types.epsilon, moments.M @ row)
-    return (types.g / np.sqrt(step.laws.neurons.N))[:, None] * (kept + moved)
+    return (types.g / np.sqrt(step.laws.neurons.N))[:, None] * (unmoved + moved)
 
 
 def residual_reading(variables: RowVariables, step: Step, moments: StepMoments) -> Floats:
@@ -542,7 +542,7 @@ def _add_second_order(
     if not rows.rows.step:
         excess[:, 0, 0] = 0.0  # in the features already
     _add_products(variables, rows.kappa, half, excess, D, places.set(0))
-    root = np.linalg.cholesky(plane[:, :K, :K] + ROUNDING * np.eye(K))
+    root = np.linalg.cholesky(plane[:, :K, :K] + DIAGONAL_ROUNDING * np.eye(K))
     for k, (a, b) in enumerate(places.products, 1):
         # w_i = sum_a root_ia h_a with independent h_a; (h_a^2 - 1)/sqrt(2), h_a h_b have variance 1
         outer = root[:, :, None, a] * root[:, None, :, b]

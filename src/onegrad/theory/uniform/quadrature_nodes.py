@@ -37,6 +37,7 @@ from onegrad.theory.uniform.rules import (
     LARGE_DEVIATION,
     TWO_POINT_NODES,
     TWO_POINT_RULE,
+    UNIFORM_READOUTS,
     GradedRule,
 )
 
@@ -44,7 +45,6 @@ NEGLIGIBLE_MASS = 1e-7  # of all nodes together that are left out of a grid
 # of the deviation of bulk weights with the readout: below it two nodes do. With two alone, normal
 # readouts of H2 or H3 had the errors of those of both signs, which are off by 5 to 18 %
 MIN_GROWTH_RATE = 0.2
-UNIFORM_READOUTS = 16  # nodes of a uniform readout: with 12, tanh was 0.1 % off after eta = n^0.75
 CONDITIONAL_SPACING = 1.6  # of nodes of the readout, in the variable of their rule
 
 

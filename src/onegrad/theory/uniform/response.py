@@ -92,9 +92,9 @@ def respond(
         if settled or tolerance == tolerances[-1]:
             break
         for k, (state, q) in enumerate(points):
-            there = special_shares(labels, state, q)
-            rows = tuple(_derivative(row) for row in there.rows)
-            moving[k] = Shares(rows, _derivative(there.neurons))
+            moving_shares = special_shares(labels, state, q)
+            rows = tuple(_derivative(row) for row in moving_shares.rows)
+            moving[k] = Shares(rows, _derivative(moving_shares.neurons))
     log_a = tuple(packing.unpack(dx)[1] for dx in xs)
     train = quadratic.constant - quadratic.side @ h
     train += mean_error * (quadratic.one - quadratic.side_of_one @ h_of_one)

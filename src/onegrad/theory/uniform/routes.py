@@ -20,10 +20,9 @@ from onegrad.theory.uniform.concerns import UNIFORM_FIELDS, require_covered
 from onegrad.theory.uniform.evaluation import Nodes
 from onegrad.theory.uniform.input_covariance import InputSpectrum, covariance_errors
 from onegrad.theory.uniform.refine import errors_of_problems
-from onegrad.theory.uniform.refinement import fresh_row_errors
+from onegrad.theory.uniform.refinement import QUADRATURE_TOLERANCE, fresh_row_errors
 from onegrad.theory.uniform.two_steps.discretisation import two_step_errors
 
-QUADRATURE_TOLERANCE = 1e-3  # below the theory's own error: a few tenths of a percent at n = 1000
 EXTENSION_FIELDS = ("inputs", "ridge_rows", "steps", "update", "weight_decay", "paired")
 PER_PROBLEM = ("warnings", "neglected")  # columns of Errors that are not arrays
 ERROR_FIELDS = (*UNIFORM_FIELDS, *EXTENSION_FIELDS)
@@ -82,12 +81,14 @@ def kind_of(problem: Problem, inputs: InputSpectrum | None = None) -> str:
     if inputs is not None:
         return "covariance"
     others = [field for field in EXTENSION_FIELDS if field != "inputs"]
-    alone = not any(_is_set(problem, field) for field in others)
-    alone &= all(getattr(problem, field) in values for field, values in OF_COVARIANCE.items())
+    plain_otherwise = not any(_is_set(problem, field) for field in others)
+    plain_otherwise &= all(
+        getattr(problem, field) in values for field, values in OF_COVARIANCE.items()
+    )
     # a spike along the teacher on fewer rows than inputs: those equations are 13 to 57 % off there,
     # the engine 2 to 6
-    alone &= not (problem.input_overlap and problem.rows_of_step < problem.d)
-    return "covariance" if alone and problem.input_law.name != "gaussian" else "engine"
+    plain_otherwise &= not (problem.input_overlap and problem.rows_of_step < problem.d)
+    return "covariance" if plain_otherwise and problem.input_law.name != "gaussian" else "engine"
 
 
 def _engine_errors(problems: Sequence[Problem], rtol: float, nodes: Nodes | None) -> list[Errors]:

@@ -48,6 +48,7 @@ from onegrad.functions.function import Function
 from onegrad.functions.hermite import gauss_hermite
 from onegrad.functions.index_calculus import mean_of
 from onegrad.theory.uniform.features import (
+    BEND_STEP,
     MIN_VARIANCE,
     Features,
     across_rule,
@@ -87,11 +88,10 @@ MAX_NEW_DIRECTIONS = 3
 MIN_NEW_WEIGHT = 1e-3
 SLOPE_NODES, SLOPE_STEP = 40, 1e-4  # of smooth slopes, and of their derivative
 RESIDUAL_NODES = 5  # given the index
-OUTPUT_POINTS = 5  # of the readout row
+ROW_NODES = 5  # of the readout row
 LABEL_NODES, OTHER_NODES = 9, (5, 3, 3)  # of ridge rows, along the labels' directions and others
 MIN_STRENGTH = 0.02  # of weights along a direction, over rho, from which it has nodes
 MIN_MASS = 1e-6  # of a node of ridge rows; 1e-5 changed test errors by 2 %
-BEND_STEP = 0.25  # of the argument, for E sigma''
 MIN_ENERGY = 1e-12
 
 
@@ -399,7 +399,7 @@ def _rows_at(
     teacher = even_rule(KINKED_POINTS[1], edge) if kinked else gauss_hermite(INDEX_POINTS[m])
     rules = [
         *[gauss_hermite(INDEPENDENT_POINTS) if replaced else teacher] * m,
-        *[gauss_hermite(OUTPUT_POINTS)] * (p - 1 - m),
+        *[gauss_hermite(ROW_NODES)] * (p - 1 - m),
         noise_nodes(labels.law, n0) if own else ONE_NODE,
         cut_gaussian(GAUSSIAN_NOISE_POINTS, edge) if total else ONE_NODE,
         *[teacher] * (mt * replaced),
@@ -447,11 +447,11 @@ def first_population(second: SecondStep, rows: Population, old: int) -> Populati
 def second_population(second: SecondStep, rows: Rows, old: int) -> Population:
     """Return the rows of the second batch; `old` is the number of the first step's directions."""
     batch, n, n0 = second.batch, second.step.laws.ridge_count, second.step.laws.step_count
-    count, known = second.functions.shape[1], batch.mean.shape[1]
+    count, old_directions = second.functions.shape[1], batch.mean.shape[1]
     shift = np.sqrt(second.step.phi0) * second.functions
     mean = np.hstack([batch.mean[:, :old], shift, batch.mean[:, old:], shift])
     moments = mean[:, :, None] * mean[:, None]
-    at = [*range(old), *range(old + count, known + count)]
+    at = [*range(old), *range(old + count, old_directions + count)]
     moments[np.ix_(range(len(shift)), at, at)] = batch.second
     new = range(old, old + count)
     moments[:, new, new] += batch.length[:, None]
@@ -614,11 +614,11 @@ def _axes(second: SecondStep) -> tuple[Floats, list[float]]:
     _, _, V = np.linalg.svd(np.sqrt(second.types.weight)[:, None] * scaled, full_matrices=True)
     basis: list[Floats] = []
     for vector in [V[0], *step.frame[:, :m].T, *V[1:]]:
-        left = vector
+        off = vector
         for e in basis * 2:
-            left = left - (e @ left) * e
-        if np.linalg.norm(left) > MIN_LENGTH and len(basis) < step.directions:
-            basis.append(left / np.linalg.norm(left))
+            off = off - (e @ off) * e
+        if np.linalg.norm(off) > MIN_LENGTH and len(basis) < step.directions:
+            basis.append(off / np.linalg.norm(off))
     axes = np.array(basis)
     large = np.abs(scaled @ axes.T).max(0)
     rest = 1 + m + np.argsort(-large[1 + m :])

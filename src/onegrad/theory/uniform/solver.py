@@ -18,7 +18,7 @@ HALF_STEPS = 2  # half steps before the acceleration starts
 MAX_ITERATIONS = 120
 MAX_RESTARTS = 2  # of the acceleration, before Newton's method
 MAX_NEWTON_STEPS, MIN_NEWTON_SHARE = 20, 1e-3  # the share of a step that is taken
-NEWTON_TOLERANCE, MAX_DIRECTIONS = 1e-2, 300  # of a step, relative
+NEWTON_TOLERANCE, MAX_NEWTON_DIRECTIONS = 1e-2, 300  # of a step, relative
 COMPLEX_STEP = 1e-30  # no difference is taken: its square is lost in rounding
 LOG_SCALE = 3.0  # of log a beside G in the norm of an iterate
 GUESS = 0.3  # of the quadratic form of T, and of delta in units of the activation's energy
@@ -260,4 +260,6 @@ def _newton_step(
         return dx - packing.pack(state.G, state.log_a).imag / COMPLEX_STEP
 
     start = np.zeros((1, len(x)))
-    return LinearEquations(left).solve(start, change[None], NEWTON_TOLERANCE, MAX_DIRECTIONS)[0]
+    return LinearEquations(left).solve(
+        start, change[None], NEWTON_TOLERANCE, MAX_NEWTON_DIRECTIONS
+    )[0]

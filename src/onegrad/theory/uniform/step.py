@@ -119,7 +119,7 @@ class Step:
 
     @property
     def preconditioner(self) -> Preconditioner | None:
-        """What the gradient is multiplied by."""
+        """Multiplier of the gradient."""
         return self.laws.update.preconditioner
 
     def held(self, length: Any) -> Any:
@@ -127,7 +127,7 @@ class Step:
         return 1.0 if self.preconditioner is None else self.preconditioner.held(length)
 
     def own_share(self, length: Any) -> Any:
-        """What a row of the step adds to its product with the weights, over its own gradient."""
+        """Return the part that a row of the step adds to its product, over its own gradient."""
         if self.preconditioner is None:
             return self.phi0 * length
         return self.phi0 * length * self.preconditioner.trace * self.held(length)
@@ -139,7 +139,7 @@ class Step:
 
     @property
     def full(self) -> bool:
-        """Whether the residual contains the initial output."""
+        """True if the residual contains the initial output."""
         return self.scale != 0.0
 
     @property
@@ -198,20 +198,20 @@ def take_step(laws: Laws) -> Step:
         square += phi0 * longer / d - float(c @ c) / n0
     gamma, before = update.eta / float(np.sqrt(neurons.N)), square
     signal, energy = float(c @ c), fit.free_energy + output
-    preconditioner, kept = update.preconditioner, 1.0
+    preconditioner, retained = update.preconditioner, 1.0
     if preconditioner is not None:
-        square, kept = preconditioner.noise(signal, energy), preconditioner.kept
+        square, retained = preconditioner.noise(signal, energy), preconditioner.kept
         mean, even = fit.step_mean - scale * update.constant, 4 * numbers.c2**2
         plain = c1**2 * (signal + before) + even * mean**2
         plain += phi0 * energy * (even + numbers.nu)
         moved = preconditioner.moved(mean, energy, even, numbers.nu)
-        gamma *= float(np.sqrt(plain / (c1**2 * (kept**2 * signal + square) + moved)))
+        gamma *= float(np.sqrt(plain / (c1**2 * (retained**2 * signal + square) + moved)))
     noise_size = float(np.sqrt(max(square, 0.0)))
     primitives = np.array([*prims, noise / size])
     g0 = np.append(c, noise_size)
-    h = np.tile(inputs.s, slots.count) * (np.append(kept * c, noise_size) @ primitives)
+    h = np.tile(inputs.s, slots.count) * (np.append(retained * c, noise_size) @ primitives)
     if preconditioner is not None and noise_size:
-        g0[-1] = phi0 * kept * (energy - signal) / noise_size
+        g0[-1] = phi0 * retained * (energy - signal) / noise_size
     b = float(np.linalg.norm(h))
     if noise_size == 0.0 and not c.any():  # nothing leads: any v is valid
         g0, b = np.zeros(len(primitives)), 0.0
@@ -237,7 +237,7 @@ def take_step(laws: Laws) -> Step:
         b=b,
         primitives=m + full,
         noise_size=noise_size,
-        signal=kept * c,
+        signal=retained * c,
         overlaps=overlaps,
         frame=frame,
         row=primitives @ row,
@@ -300,11 +300,11 @@ def _special_directions(v: Floats, primitives: Floats, overlaps: Floats) -> Floa
     off = np.linalg.solve(off_root(overlaps), primitives[:m] - np.outer(overlaps, v))
     basis = [v, *off]
     for primitive in primitives[m:]:
-        left = primitive
+        rest = primitive
         for _ in range(2):
-            left = left - (np.array(basis) @ left) @ np.array(basis)
-        if np.linalg.norm(left) > MIN_LENGTH:
-            basis.append(left / np.linalg.norm(left))
+            rest = rest - (np.array(basis) @ rest) @ np.array(basis)
+        if np.linalg.norm(rest) > MIN_LENGTH:
+            basis.append(rest / np.linalg.norm(rest))
     return np.array(basis[: len(primitives)])
 
 

@@ -1,1 +1,1 @@
-"""What the theory knows of a problem: laws of inputs, rows, neurons, labels and updates."""
+"""All that the theory knows of a problem: laws of inputs, rows, neurons, labels and updates."""

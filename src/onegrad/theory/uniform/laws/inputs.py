@@ -276,7 +276,7 @@ class Inputs:
 
     @property
     def isotropic(self) -> bool:
-        """Whether all directions are alike."""
+        """True if all directions are alike."""
         return self.draw is None
 
     def trace(self, k: int) -> float:

@@ -47,7 +47,7 @@ from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.function import Function, HermiteSum, MultiIndex
 from onegrad.problem import Law, Problem
 
-ROUNDING = 1e-12  # part of the labels that a fit leaves at least
+MIN_ENERGY_SHARE = 1e-12  # part of the labels that a fit leaves at least
 FREE_OVERLAP = 0.995  # of v with the teacher where the step singles out no direction
 GAUSSIAN_NOISE = Law("gaussian")
 
@@ -126,7 +126,7 @@ def _least_squares(mean: float, energy: float, linear: Floats, phi: float, rows:
     .. math:: r = (1-\phi_0)(\rho - \tau t'), \qquad Er^2 = (1-\phi_0)E\rho^2
     """
     squared = float(linear @ linear)
-    energy_left = max(energy - mean**2 - squared, ROUNDING * energy)
+    energy_left = max(energy - mean**2 - squared, MIN_ENERGY_SHARE * energy)
     unit = linear / np.sqrt(squared) if squared else np.eye(len(linear))[0]
     return LabelFit(
         mean=mean,

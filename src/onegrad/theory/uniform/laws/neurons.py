@@ -7,7 +7,7 @@ own scale :math:`\epsilon`, a weight moves in units of the inputs' deviation by
     \qquad \mathrm{Var} = \varphi_0\gamma_g^2(4c_2^2|w_0|^2 + \nu)\,S,
 
 so that its input has the deviation :math:`\rho`, with a part along the initial one, and a weight
-:math:`s = \gamma_gc_1b` along v. Neurons with readouts of one size have two lengths as types, if
+:math:`s = \gamma_gc_1b` along v. NeuronLaw with readouts of one size have two lengths as types, if
 lengths differ. For an odd activation g and -g are one type: a neuron (-g, w) has the features of
 (g, -w) with the sign reversed.
 """
@@ -32,6 +32,7 @@ from onegrad.theory.uniform.rules import (
     MAX_WIDTH,
     TWO_POINT_NODES,
     TWO_POINT_RULE,
+    UNIFORM_READOUTS,
     GradedRule,
     smooth_width,
 )
@@ -40,17 +41,16 @@ if TYPE_CHECKING:  # a step is made of laws
     from onegrad.theory.uniform.step import Step
 
 READOUT_REACH = 5.5  # standard deviations of a normal readout
-UNIFORM_READOUTS = 16  # nodes of a uniform readout: with 12, tanh was 0.1 % off after eta = n^0.75
 MIN_TYPE_WEIGHT = 3e-6  # of a type
 WIDTH_OF_FIT = 0.25  # of that of the features: with it 14 readouts do what took 30
 MIN_DEVIATION = 1e-12  # of squared lengths, below which they are one
 MAX_RELATIVE_LENGTH = 0.9  # of a group of eigenvalues, by which a length moves
-MIN_SHARE = 0.3  # of rho^2 that special directions leave
+MIN_SHARE_OFF_PLANE = 0.3  # of rho^2 that special directions leave
 ODD_TEST = np.array([0.1, 0.3, 0.7, 1.1, 1.9, 2.7, 4.3])
 
 
 @dataclass(frozen=True)
-class Neurons:
+class NeuronLaw:
     """Law of the neurons."""
 
     activation: Function
@@ -59,7 +59,7 @@ class Neurons:
     N: int
 
     @classmethod
-    def of(cls, problem: Problem) -> Neurons:
+    def of(cls, problem: Problem) -> NeuronLaw:
         """Return the law of a problem's neurons."""
         return cls(problem.sigma, problem.readout, problem.weights, problem.N)
 
@@ -70,7 +70,7 @@ class Neurons:
 
     @property
     def one_size(self) -> bool:
-        """Whether all readouts have one size."""
+        """True if all readouts have one size."""
         return self.readout in ("constant", "rademacher")
 
     @property
@@ -80,7 +80,7 @@ class Neurons:
 
     @property
     def signs_are_alike(self) -> bool:
-        """Whether g and -g are one type."""
+        """True if g and -g are one type."""
         return self.readout != "constant" and is_odd(self.activation)
 
 
@@ -263,6 +263,6 @@ def with_special_weights(step: Step, types: Types, moments: StepMoments, plane: 
     moved = float((inside @ (moments.M - alike.M) @ inside).trace()) / d
     return replace(
         types,
-        rho=np.sqrt(np.maximum(types.rho**2 + more, MIN_SHARE * types.rho**2)),
+        rho=np.sqrt(np.maximum(types.rho**2 + more, MIN_SHARE_OFF_PLANE * types.rho**2)),
         along=types.along + types.epsilon * moved * types.size,
     )

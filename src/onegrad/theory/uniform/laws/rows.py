@@ -57,7 +57,7 @@ MIN_CUT_POINTS = 7  # of a rule on a finite range
 # features change over rho/s of the index. With 20 points the error of s/rho = 7 was 80 to 390 %;
 # two for each such width leave 2 to 4 %, as three do
 POINTS_PER_WIDTH = 2.0
-MAX_POINTS = 200_000  # of all axes together; not tuned
+MAX_ROW_POINTS = 200_000  # of all axes together; not tuned
 RUNS_OF_ROWS = 100  # a tail is cut where fewer than one row of so many networks is expected
 GAUSSIAN_NOISE_POINTS, OUTPUT_POINTS = 8, 7
 INDEPENDENT_POINTS = 3  # of an index that the label does not depend on: fourth moments are exact
@@ -130,7 +130,7 @@ class RowVariables:
 
 
 @dataclass(frozen=True)
-class Points:
+class RowPoints:
     """The law of a row of the step, of one length, on points (J,)."""
 
     length: float  # squared length over d
@@ -179,7 +179,9 @@ class Population:
     label_square: Floats  # (G, K) E y^2
 
 
-def points_of_step(step: Step, lengths: list[float], steepness: float | None) -> tuple[Points, ...]:
+def points_of_step(
+    step: Step, lengths: list[float], steepness: float | None
+) -> tuple[RowPoints, ...]:
     """Return the law of the rows of the step, for each of some lengths.
 
     steepness : of the features over the index, which has an axis then; None where these rows have
@@ -197,7 +199,7 @@ def points_of_step(step: Step, lengths: list[float], steepness: float | None) ->
     return tuple(laws)
 
 
-def _mixture(parts: list[tuple[float, Points]]) -> Points:
+def _mixture(parts: list[tuple[float, RowPoints]]) -> RowPoints:
     if len(parts) == 1:
         return parts[0][1]
     return replace(
@@ -212,7 +214,7 @@ def _mixture(parts: list[tuple[float, Points]]) -> Points:
     )
 
 
-def _points(step: Step, length: float, steepness: float | None, replaced: bool) -> Points:
+def _points(step: Step, length: float, steepness: float | None, replaced: bool) -> RowPoints:
     """Return points of rows whose labels belong to them, or are `replaced`."""
     labels, fit, inputs, phi0 = step.labels, step.labels.fit, step.inputs, step.phi0
     m, mt, full, d = step.indices, labels.teacher_indices, step.full, step.inputs.d
@@ -252,8 +254,8 @@ def _points(step: Step, length: float, steepness: float | None, replaced: bool) 
     r = clean + own * noise + total * gauss + (np.sqrt(rest) * second_gauss if split else 0.0)
     fitted, removed = y, np.full_like(y, fit.mean)
     if fit.has_direction:
-        left = y - fit.mean - fit.linear @ primitives[:mt]
-        about = left if fit.least_squares else y
+        nonlinear = y - fit.mean - fit.linear @ primitives[:mt]
+        about = nonlinear if fit.least_squares else y
         primitives[mt] *= 1 - phi0 * fit.least_squares
         primitives[mt] += phi0 / fit.noise * about
         removed = fit.mean + fit.linear @ primitives[:mt] + fit.noise * primitives[mt]
@@ -280,7 +282,7 @@ def _points(step: Step, length: float, steepness: float | None, replaced: bool) 
     nodes, weights = others[0]
     cut = own**2 * max(1 - float(weights @ nodes**2), 0.0) if own else 0.0
     mixed = bool(rest) and not split
-    return Points(
+    return RowPoints(
         length,
         primitives,
         axes[0],
@@ -309,7 +311,7 @@ def _index_rules(
     fewest = INDEX_POINTS.get(m, MIN_INDEX_POINTS)
     points = max(fewest, int(np.ceil(2 * POINTS_PER_WIDTH * edge * steepness)))
     beside = float(np.prod([len(x) for x, _ in others]))
-    largest = int((MAX_POINTS / beside) ** (1 / (1 + m)))
+    largest = int((MAX_ROW_POINTS / beside) ** (1 / (1 + m)))
     points = min(points, max(largest, fewest))
 
     def smooth() -> tuple[Floats, Floats]:
@@ -332,14 +334,14 @@ def _fixed_length_density(x: Floats, d: int) -> Floats:
     return 1 - (square**2 - 2 * (m + 2) * square + m * (m + 2)) / (4 * d)
 
 
-def unresolved(step: Step, points: Points) -> Floats:
+def unresolved(step: Step, points: RowPoints) -> Floats:
     """Return the covariance, on the special directions, of the coordinates without an axis."""
     A = points.axes
     off = step.frame @ (np.eye(A.shape[1]) - A.T @ A) @ step.frame.T
     return step_length(step, points.length) * off
 
 
-def step_moments(step: Step, laws: tuple[Points, ...]) -> StepMoments:
+def step_moments(step: Step, laws: tuple[RowPoints, ...]) -> StepMoments:
     """Return the moments of the rows of the step over all lengths."""
     count = len(laws)
     # longer rows count more
@@ -356,17 +358,17 @@ def step_moments(step: Step, laws: tuple[Points, ...]) -> StepMoments:
     vectors = np.eye(2)[: 1 + fit.has_direction]
     constraints: list[Floats] = []
     for vector in vectors:
-        left = vector
+        rest = vector
         for other in constraints:
-            left = left - (other @ gram @ left) * other
-        norm = float(left @ gram @ left)
+            rest = rest - (other @ gram @ rest) * other
+        norm = float(rest @ gram @ rest)
         if norm > MIN_CONSTRAINT * gram.max():
-            constraints.append(left / np.sqrt(norm))
+            constraints.append(rest / np.sqrt(norm))
     return StepMoments(mean, square, M, S, np.sqrt(step.phi0) * np.array(constraints))
 
 
 def rows_of_step(
-    step: Step, rows: Rows, laws: tuple[Points, ...], moments: StepMoments, nodes: int
+    step: Step, rows: Rows, laws: tuple[RowPoints, ...], moments: StepMoments, nodes: int
 ) -> Population:
     """Return rows without loss: Gauss nodes of r, and what special directions are at each."""
     n, n0 = step.laws.ridge_count, step.laws.step_count
@@ -395,7 +397,7 @@ def rows_of_step(
 
 
 def rows_by_index(
-    step: Step, rows: Rows, laws: tuple[Points, ...], moments: StepMoments, nodes: int
+    step: Step, rows: Rows, laws: tuple[RowPoints, ...], moments: StepMoments, nodes: int
 ) -> Population:
     """Return rows without loss by their index: Gauss nodes of r for each value of the fresh one.
 
@@ -431,7 +433,7 @@ def rows_by_index(
     )
 
 
-def _constraints(moments: StepMoments, points: Points) -> Floats:
+def _constraints(moments: StepMoments, points: RowPoints) -> Floats:
     """Return the row functions of the constraints at points."""
     return moments.constraints @ points.tied
 
@@ -446,7 +448,7 @@ def _second_moments(lift: Floats, variables: Floats) -> Floats:
 def rows_of_both(
     step: Step,
     rows: Rows,
-    laws: tuple[Points, ...],
+    laws: tuple[RowPoints, ...],
     moments: StepMoments,
     variables: RowVariables,
     bins: int,

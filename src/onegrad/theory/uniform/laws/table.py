@@ -18,7 +18,7 @@ from onegrad.theory.uniform.laws.inputs import (
     teacher_draws,
 )
 from onegrad.theory.uniform.laws.labels import LabelLaw
-from onegrad.theory.uniform.laws.neurons import Neurons
+from onegrad.theory.uniform.laws.neurons import NeuronLaw
 from onegrad.theory.uniform.laws.rows import Rows, populations
 from onegrad.theory.uniform.laws.updates import GradientStep, update_cases
 
@@ -31,7 +31,7 @@ class Laws:
 
     inputs: Inputs
     rows: tuple[Rows, ...]
-    neurons: Neurons
+    neurons: NeuronLaw
     labels: LabelLaw
     update: GradientStep
     ridge: float
@@ -49,7 +49,7 @@ class Laws:
 
     @property
     def same_rows(self) -> bool:
-        """Whether some row is in the step and in ridge."""
+        """True if some row is in the step and in ridge."""
         return any(rows.step and rows.ridge for rows in self.rows)
 
 
@@ -114,9 +114,9 @@ def _without_a_step(problem: Problem) -> Problem:
 
 def _draws(
     problem: Problem, spectrum: InputSpectrum | None, draws: int
-) -> Iterator[tuple[Inputs, LabelLaw, Neurons]]:
+) -> Iterator[tuple[Inputs, LabelLaw, NeuronLaw]]:
     """Yield inputs, and labels and neurons as functions of standard normal indices."""
-    labels, neurons = LabelLaw.of(problem), Neurons.of(problem)
+    labels, neurons = LabelLaw.of(problem), NeuronLaw.of(problem)
     if spectrum is None:
         yield isotropic_inputs(problem.d), labels, neurons
         return

@@ -1,4 +1,4 @@
-r"""What the step does with the gradient.
+r"""The update: how a step uses the gradient.
 
 One gradient step moves neuron i by :math:`\gamma g_iX^\top[r\odot\sigma'(Xw_i)]/n_0` with
 :math:`\gamma = \eta/\sqrt N` and :math:`g = \sqrt Na`; r is the label less a part of the initial
