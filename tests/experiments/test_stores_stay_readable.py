@@ -17,6 +17,8 @@ from onegrad.studies.measures import MEASURES
 
 FILES = Path(__file__).parents[1] / "files"
 CELLS = {"0.3.0": 4}
+# between predictions of two versions: terms of order 1/d differ, and these cells have d = 10
+NEW_EQUATIONS = 0.03
 pytestmark = pytest.mark.compat
 
 
@@ -35,7 +37,8 @@ def test_a_store_is_complete_and_says_what_it_said(version, tmp_path, capsys):
                 if name.endswith("_accuracy"):  # calibrated anew in every version
                     assert np.shape(values) == np.shape(again[name])
                 else:
-                    np.testing.assert_allclose(values, again[name], rtol=1e-9, atol=1e-12)
+                    rtol = NEW_EQUATIONS if record.cell.measure == "theory" else 1e-9
+                    np.testing.assert_allclose(values, again[name], rtol=rtol, atol=1e-12)
 
     target = tmp_path / "table.csv"
     assert main(["sweep", "export", *command, "--out", str(target)]) == 0

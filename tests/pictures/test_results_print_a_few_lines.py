@@ -47,5 +47,5 @@ def test_values_stand_beside_their_errors():
 
 
 def test_functions_show_their_hermite_sum():
-    assert repr(PROBLEM.teacher_function) == "Function('x^2 + x': H1 + H2)"
+    assert repr(PROBLEM.teacher_function) == "Function('x^2 + x': 1 + H1 + H2)"
     assert og.exponents("x^3 - 3*x").hermite == "H3"

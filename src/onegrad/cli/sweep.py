@@ -54,8 +54,8 @@ def add_parser(subparsers: Any) -> None:
             action.add_argument("--shard", metavar="i/k", help="only part i of k (from 1)")
         action.add_argument("--quick", action="store_true", help="small sizes, few seeds")
         if name == "export":
-            whole = "also the store's cells of other grids, whose column grid is empty"
-            action.add_argument("--all", action="store_true", help=whole)
+            all_cells = "also the store's cells of other grids, whose column grid is empty"
+            action.add_argument("--all", action="store_true", help=all_cells)
             action.add_argument("--format", type=str.lower, choices=FORMATS, default="csv")
             out = "default STORE/table.EXT; - for CSV on standard output"
             action.add_argument("--out", type=Path, metavar="FILE", help=out)

@@ -198,8 +198,8 @@ class Store:
                 return row.values(self.arrays)
         return None
 
-    def records(self, wanted: Callable[[str], bool] = lambda _: True) -> Iterator[Record]:
-        """Yield every finished cell whose key is wanted once, in order of key within a file.
+    def records(self, accepts: Callable[[str], bool] = lambda _: True) -> Iterator[Record]:
+        """Yield every finished cell whose key is accepted, once, in order of key within a file.
 
         Raises
         ------
@@ -216,7 +216,7 @@ class Store:
                 damaged[row.key] = f"{row.path}: cell {row.key:.12}: {damage}"
                 continue
             seen.add(row.key)
-            if wanted(row.key):  # asked last: the key of a damaged cell may not be its own
+            if accepts(row.key):  # asked last: the key of a damaged cell may not be its own
                 yield Record(_cell(row), values, _provenance(row))
         if lost := [text for key, text in damaged.items() if key not in seen]:
             more = f" ({len(lost)} cells are damaged)" if len(lost) > 1 else ""

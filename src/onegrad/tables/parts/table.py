@@ -29,8 +29,8 @@ PART_KINDS: dict[str, PartKind] = {
 
 def learners(size: FitSize) -> dict[str, Learner]:
     """Return how each part is learned, by name, in a fit of some size."""
-    made = {name: kind.learner(size) for name, kind in PART_KINDS.items()}
-    return {name: learner for name, learner in made.items() if learner is not None}
+    by_name = {name: kind.learner(size) for name, kind in PART_KINDS.items()}
+    return {name: learner for name, learner in by_name.items() if learner is not None}
 
 
 def name_of(part: Part) -> str:
