@@ -13,7 +13,7 @@ from onegrad.cli import main
 from onegrad.experiments import Cell, Results, Store, run_cells
 from onegrad.studies import gallery
 from onegrad.studies.measures import MEASURES
-from onegrad.studies.reproduce import filled, number_table, texts
+from onegrad.studies.reproduce import filled, headlines, number_table, texts
 
 THEORY = re.compile(r"theory|Theorem|staircase")
 SAMPLE = ("moniri-setting1", "moniri-spectrum", "same-data")  # curves, histograms, a page
@@ -104,7 +104,8 @@ def test_a_study_draws_compares_and_speaks(
     assert all(np.isfinite([c.theory, c.simulated, c.se, c.z]).all() for c in checks)
     text, notes = texts(study, facts)
     _, rows = number_table(study, facts)
-    shown = " ".join([*text.values(), *notes, *(cell for row in rows for cell in row)])
+    sentences = [f"{h.sentence} {h.quantity} {h.shown}" for h in headlines(study, facts)]
+    shown = " ".join([*text.values(), *notes, *sentences, *(cell for row in rows for cell in row)])
     assert not re.search(r"[{}]", shown.replace("P_{>1}", "")), "every field is filled"
     if study.group == "open":
         assert re.search(r"\d", text["finding"]) and text["finding"].endswith((".", ")."))

@@ -6,17 +6,20 @@ import numpy as np
 import pytest
 
 from onegrad import InvalidInput, Problem
-from onegrad.experiments import Point
+from onegrad.experiments import Point, check
 from onegrad.experiments.results import Points
 from onegrad.experiments.spec import parse_spec
 from onegrad.studies import gallery, rules
 from onegrad.studies.findings import (
     Estimate,
     Selection,
+    largest,
+    largest_deviation,
     lowest_point,
     paired_change,
     paired_difference,
     selected,
+    smallest,
     trend,
 )
 from onegrad.studies.gallery import Study
@@ -31,6 +34,7 @@ def study(
     text: dict[str, str] | None = None,
     problem: dict[str, Any] | None = None,
     first: dict[str, Any] | None = None,
+    headline: dict[str, Any] | None = None,
 ) -> Study:
     """A study that obeys all rules, with changes to its parts; `first` is of its first grid."""
     fields = {"n": [200, 400, 800], "d": 100, "N": 100, "teacher": "H1", "activation": "tanh"}
@@ -40,11 +44,13 @@ def study(
         "problem": fields | {"ridge": [0.1, 1.0, 10.0]} | (problem or {}),
     }
     texts = {"title": "A is better", "question": "Is it?", "finding": "{{ gain|number('.2f') }}"}
+    decided = {"quantity": "A less B", "value": "gain", "above": 0}
     budgets = [{"name": "A", "grid": "a"}, {"name": "B", "grid": "b"}]
     declared = {"sizes": {"grid": "a", "along": "n"}, "competitors": budgets}
     table = {
         "grid": [grid | {"name": "a"} | (first or {}), grid | {"name": "b"}],
         "text": texts | (text or {}),
+        "headline": [decided | (headline or {})] if headline != {} else [],
         "method": declared | (method or {}),
     }
     return Study("made-up", "open", parse_spec(table, "made-up", MEASURES))
@@ -100,17 +106,100 @@ def test_competitors_without_a_paired_difference_break_a_rule() -> None:
 
 def test_few_test_rows_break_a_rule_unless_data_are_real() -> None:
     few: dict[str, Any] = {"options": {"n_test": 1000}}
-    alone: dict[str, Any] = {"competitors": []}
-    assert broken(study(alone, first=few)) == ["test rows"]
-    assert broken(study(alone | {"real_data": ["a"]}, first=few)) == []
-    assert broken(study(alone, first={"options": {}})) == ["test rows"], "nor by default"
+    real = {"competitors": [{"name": name, "settings": 3, "rows": 1000} for name in "AB"]}
+    assert broken(study(real, first=few)) == ["test rows"]
+    assert broken(study(real | {"real_data": ["a"]}, first=few)) == []
+    assert broken(study(real, first={"options": {}})) == ["test rows"], "nor by default"
 
 
-def test_one_size_breaks_a_rule_unless_the_sentence_names_it() -> None:
+def test_one_size_breaks_a_rule_unless_the_title_names_it() -> None:
     assert broken(study(problem={"n": 400})) == ["several sizes"]
     assert broken(study(), trend=None) == ["several sizes"]
     named = {"title": "A is better at n = 400"}
     assert broken(study(problem={"n": 400}, text=named), trend=None) == []
+    below = {"finding": "At n = 400 it is, by {{ gain|number('.2f') }}"}
+    assert broken(study(problem={"n": 400}, text=below), trend=None) == ["several sizes"]
+
+
+def test_what_is_compared_is_declared_and_tuned() -> None:
+    assert broken(study({"competitors": []})) == ["paired differences"], "a difference of what?"
+    one: dict[str, Any] = {"n": [200, 400, 800], "d": 100, "N": 100, "teacher": "H1"}
+    one["activation"] = "tanh"
+    budgets = [{"name": name, "settings": 1, "rows": 500} for name in "AB"]
+    assert broken(study({"competitors": budgets})) == ["same tuning"] * 2
+    assert broken(study({"competitors": budgets, "untuned": "two laws of the inputs"})) == []
+    undeclared = study()
+    del undeclared.spec.method["competitors"]  # type: ignore[attr-defined]
+    assert broken(undeclared) == ["paired differences"] * 2
+
+
+def test_a_headline_is_decided_by_its_own_quantity() -> None:
+    assert broken(study(headline={})) == ["decided headline"], "there must be one"
+    assert broken(study(headline={"above": 2.0})) == ["decided headline"], "beyond 2, it is not"
+    assert broken(study(headline={"below": 2.0})) == [], "from 0 to 2, it is"
+    noisy = paired_difference(SEEDS, np.roll(SEEDS, 1) - 0.1)
+    assert noisy.mean > 0 and broken(study(), gain=noisy) == ["decided headline"], "by luck"
+    share = Selection(3, 4, "n > 1")
+    stated = study(text={"finding": "{{ share }}"}, headline={"value": "share", "above": 0.9})
+    assert broken(stated, share=share) == ["decided headline"]
+    with pytest.raises(InvalidInput, match="headline value title"):
+        broken(study(headline={"value": "title"}), title="A is better")
+
+
+def test_the_largest_of_several_noisy_values_knows_how_many_they_are() -> None:
+    rows = [{"off": Estimate(mean, 0.01)} for mean in (0.01, -0.02, 0.015)]
+    assert broken(study(), rows=rows) == []
+    for quoted in (0.015, 0.02, -0.02, rows[2]["off"]):
+        assert broken(study(), rows=rows, worst=quoted) == ["largest of several"]
+    worst = largest_deviation([row["off"] for row in rows])
+    assert broken(study(), rows=rows, worst=worst) == [] and worst.mean == 0.02
+    exact = [{"off": Estimate(mean, 0.0)} for mean in (0.01, 0.03, 0.015)]
+    assert broken(study(), rows=exact, worst=0.03) == [], "of a theory"
+
+
+def test_the_interval_of_the_largest_covers_it_as_often_as_that_of_one() -> None:
+    rng, true, missed = np.random.default_rng(2), np.zeros(13), 0
+    for noise in rng.standard_normal((20_000, 13)):
+        low, high = largest([Estimate(m, 1.0) for m in true + noise]).interval
+        missed += not low <= 0 <= high
+    assert missed / 20_000 < 0.0027 + 3 * np.sqrt(0.0027 / 20_000)
+    of_one = smallest([Estimate(1.0, 0.1)]).interval
+    assert of_one == pytest.approx(Estimate(1.0, 0.1).interval)
+
+
+def test_an_effect_needs_the_coefficient_that_makes_it() -> None:
+    relu = {"activation": "relu", "teacher": "H1"}
+    counted = {"measure": "weights", "options": {}}
+    declared: dict[str, Any] = {"competitors": [], "real_data": ["a"]}
+    own = {"headline": {"value": "trend.per_doubling", "above": -1}}
+
+    def rules_of(needs: dict[str, Any]) -> list[str]:
+        made_up = study(declared | needs, problem=relu, first=counted, **own)
+        return broken(made_up, gain=0.5)
+
+    assert rules_of({}) == ["representable effect"], "spikes of which degree?"
+    assert rules_of({"needs": {"a": [2]}}) == []
+    assert rules_of({"needs": {"a": [2, 3]}}) == ["representable effect"], "c_3 of a ReLU is zero"
+
+
+def test_a_long_sentence_breaks_a_rule() -> None:
+    long = {"title": "A is better than B and than C"}
+    assert broken(study(text=long)) == ["short sentences"]
+    assert broken(study(text={"finding": "word " * 41})) == ["short sentences"]
+    assert broken(study(text={"finding": "1, 2, 3, 4, 5 and 6"})) == ["short sentences"]
+    assert broken(study(text={"finding": "0.10 ± 0.02, 2, 3, 4 at n = 1,000 and n^¼, R²"})) == []
+
+
+def test_a_point_that_theory_has_must_be_compared() -> None:
+    networks = points([1.0, 1.0, 1.0, 1.0])
+    theory = Points(Point(p.problem, {"test": np.array(1.0)}, False) for p in networks)
+    results: Any = {"networks": networks, "theory": theory}
+    checks = [check("test", p.problem, p.values["test"], 1.0, "theory", 0.0) for p in networks]
+    every = broken_rules(study(), FACTS, results, checks)
+    assert every == []
+    (left_out,) = broken_rules(study(), FACTS, results, checks[:-1])
+    assert left_out.rule == "every shared point" and "λ=10" in left_out.problem
+    assert broken_rules(study({"unchecked": "why"}), FACTS, results, checks[:-1]) == []
 
 
 def test_a_teacher_out_of_reach_breaks_a_rule_unless_it_is_declared() -> None:

@@ -30,6 +30,18 @@ caption = "What it shows."
 parameters = "Ours."
 finding = "The lowest risk is {{{{ lowest|number('.3f') }}}}, at {{{{ sizes }}}} sizes."
 
+[[headline]]
+says = "It is small"
+quantity = "lowest risk of {{{{ sizes }}}} sizes"
+value = "lowest"
+below = 10
+
+[[headline]]
+says = "It is large"
+quantity = "lowest risk of {{{{ sizes }}}} sizes"
+value = "lowest"
+above = 10
+
 [problem]
 d = 24
 psi2 = 2
@@ -73,7 +85,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("LOKY_MAX_CPU_COUNT", "1")  # in this process
         patch.setattr(gallery, "HERE", here)
         patch.setattr(onegrad.studies, "__path__", [*onegrad.studies.__path__, str(here)])
-        assert main(["reproduce", "mine", "--out", str(directory)]) == 0
+        assert main(["reproduce", "mine", "--out", str(directory)]) == 1, "a sentence is wrong"
         yield directory
 
 
@@ -111,7 +123,28 @@ def test_the_page_loads_nothing(out: Path) -> None:
     assert page.loaded and all(source.startswith("data:image/") for source in page.loaded)
     assert "url(" not in text
     assert {link.removeprefix("#") for link in page.links} <= page.ids
-    assert page.ids == set(FIGURES)
+    assert page.ids == {*FIGURES, "theory-against-networks", "what-was-run"}
+    assert page.links[: len(page.ids)] == [
+        *(f"#{name}" for name in FIGURES),
+        "#theory-against-networks",
+        "#what-was-run",
+    ], "contents first, in reading order"
+
+
+def test_a_sentence_is_shown_with_what_decides_it(out: Path) -> None:
+    text = (out / "report.html").read_text(encoding="utf-8")
+    verdict = re.search(r'<p class="verdict miss">(.*?)</p>', text, re.DOTALL)
+    assert verdict and "2 of 4 sentences hold" in verdict[1]
+    assert text.index("verdict miss") < text.index("<nav>") < text.index("<figure>")
+    shown = re.findall(r"<tr><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td>", text)
+    lowest = "lowest risk of 3 sizes"
+    first, second, *others = (row for row in shown if row[1] == lowest)
+    record = json.loads((out / "figures" / "first-figure.json").read_text(encoding="utf-8"))
+    value = f"{record['facts']['lowest']:.3g}"
+    assert first == ("It is small", lowest, value, "&lt; 10") and second[3] == "&gt; 10"
+    assert len(others) == 2
+    assert [h["holds"] for h in record["headlines"]] == [True, False]
+    assert text.count(">does not hold</span>") == 2
 
 
 def _light(colour: str) -> float:
@@ -182,7 +215,8 @@ def test_a_second_run_computes_nothing_and_draws_the_same(
     before = (out / "figures" / "first-figure.svg").read_bytes()
     code = main(["reproduce", "mine", "--out", str(out), "--json"])
     said = json.loads(capsys.readouterr().out)
-    assert code == 0 and said["computed"] == 0 and said["missing"] == 0
+    assert code == 1 and said["computed"] == 0 and said["missing"] == 0
+    assert (said["sentences"], said["sentences_holding"]) == (4, 2)
     assert said["passed"] is True and said["points"] == 12
     assert (out / "figures" / "first-figure.svg").read_bytes() == before
 
@@ -195,7 +229,7 @@ def test_shards_compute_and_the_whole_run_draws(
         assert main([*arguments, "--shard", f"{i}/2"]) == 0
     assert not (tmp_path / "report.html").exists()
     capsys.readouterr()
-    assert main([*arguments, "--json"]) == 0
+    assert main([*arguments, "--json"]) == 1, "a sentence is wrong"
     assert json.loads(capsys.readouterr().out)["computed"] == 0
     drawn = (tmp_path / "figures" / "first-figure.svg").read_bytes()
     assert drawn == (out / "figures" / "first-figure.svg").read_bytes()

@@ -71,6 +71,9 @@ def _print_outcome(reproduction: Reproduction, out: Path) -> None:
         print(f"{counts} in {out}")
         return
     print(f"report: {reproduction.report.resolve()}")
+    holding = sum(headline.holds for headline in reproduction.headlines)
+    sizes = "" if holding == len(reproduction.headlines) else " at these sizes"
+    print(f"sentences: {holding} of {len(reproduction.headlines)} hold{sizes}")
     exact = f"; {verdict.exact} without any allowance" if verdict.points else ""
     print(f"verification: {verdict}{exact}")
     for violation in reproduction.violations:

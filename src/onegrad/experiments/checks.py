@@ -1,4 +1,4 @@
-"""Comparison of theory and simulation, point by point: the rows of the verification table."""
+"""Verification: sentences by the quantities that decide them, theory by simulation at points."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -16,6 +16,35 @@ from onegrad.problem import Problem
 # come together: a figure may miss one point in twenty.
 MAX_SCORE = 3.0
 MIN_HOLDING = 0.95
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A sentence, and the quantity that decides it.
+
+    shown : the quantity's value with its error.
+    interval : the values within `MAX_SCORE` standard errors.
+    above, below : the sentence holds where the whole interval is between these.
+    """
+
+    sentence: str
+    quantity: str
+    shown: str
+    interval: tuple[float, float]
+    above: float = -math.inf
+    below: float = math.inf
+
+    @property
+    def condition(self) -> str:
+        """Where the quantity has to lie, such as `> 0`."""
+        if math.isfinite(self.above) and math.isfinite(self.below):
+            return f"{self.above:.4g} to {self.below:.4g}"
+        return f"> {self.above:.4g}" if math.isfinite(self.above) else f"< {self.below:.4g}"
+
+    @property
+    def holds(self) -> bool:
+        low, high = self.interval
+        return self.above < low <= high < self.below  # False for NaN
 
 
 @dataclass(frozen=True)
@@ -130,9 +159,13 @@ def check(
 ) -> Check:
     """Return the check of the mean of these values, one per seed."""
     mean, se = float(np.mean(values)), float(standard_error(values))
+    return Check(quantity, place(problem), claim, theory, mean, se, len(values), accuracy)
+
+
+def place(problem: Problem) -> str:
+    """Return the sizes, penalty and step of a problem as the tables of checks name them."""
     sizes = f"n={problem.n} d={problem.d} N={problem.N}"
-    where = f"{sizes} λ={problem.ridge:.3g} η={problem.step:.3g}"
-    return Check(quantity, where, claim, theory, mean, se, len(values), accuracy)
+    return f"{sizes} λ={problem.ridge:.3g} η={problem.step:.3g}"
 
 
 def outlier_accuracy(problem: Problem) -> float:

@@ -82,6 +82,7 @@ class Spec:
     order : place among the studies of a report.
     module : name of the module that draws it; None for one of the study's own name.
     text : templates of the study's texts (title, caption, …).
+    headlines : sentences of the study, each with the fact that decides it.
     method : what a study declares about its sizes, competitors, data and teachers.
     """
 
@@ -90,6 +91,7 @@ class Spec:
     order: int = 0
     module: str | None = None
     text: Mapping[str, Any] = field(default_factory=dict)
+    headlines: tuple[Mapping[str, Any], ...] = ()
     method: Mapping[str, Any] = field(default_factory=dict)
 
     def limited(self, seeds: int | None) -> Self:
@@ -108,8 +110,17 @@ class Spec:
 
 
 SHARED_KEYS = ("convention", "problem", "seeds", "seeds_per_cell", "dtype")  # by all grids
-STUDY_KEYS = ("order", "module", "text", "method")
-METHOD_KEYS = ("sizes", "competitors", "real_data", "out_of_reach")
+STUDY_KEYS = ("order", "module", "text", "headline", "method")
+HEADLINE_KEYS = ("says", "quantity", "value", "above", "below")
+METHOD_KEYS = (
+    "sizes",
+    "competitors",
+    "untuned",
+    "real_data",
+    "out_of_reach",
+    "needs",
+    "unchecked",
+)
 GRID_KEYS = tuple(f.name for f in fields(Grid) if f.name not in ("seeded", "location"))
 
 
@@ -159,7 +170,19 @@ def parse_spec(
         raise InvalidInput("text", text, "a table")
     method = table.get("method", {})
     _check_keys(method, METHOD_KEYS, "method")
-    return Spec(name, parsed, order, module, text, method)
+    headlines = tuple(_headline(h, i) for i, h in enumerate(table.get("headline", ())))
+    return Spec(name, parsed, order, module, text, headlines, method)
+
+
+def _headline(table: Any, index: int) -> Mapping[str, Any]:
+    location = f"headline[{index}]"
+    _check_keys(table, HEADLINE_KEYS, location)
+    for key in ("quantity", "value"):
+        if not isinstance(table.get(key), str):
+            raise InvalidInput(f"{location}.{key}", table.get(key), "a text")
+    if not {"above", "below"} & set(table):
+        raise InvalidInput(location, problem="give above, below or both: where the sentence holds")
+    return dict(table)
 
 
 def _grid(

@@ -10,7 +10,7 @@ import numpy as np
 
 from onegrad.arrays import standard_error
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.checks import Check, location
+from onegrad.experiments.checks import Check, Headline, location
 from onegrad.experiments.results import Results, points_of
 from onegrad.experiments.store import Record, Store
 from onegrad.io.files import atomic_write
@@ -87,6 +87,17 @@ def check_rows(checks: Iterable[Check]) -> Iterator[dict[str, Any]]:
     for check in checks:
         scores = {"z": check.z, "z_beyond_accuracy": check.z_beyond, "holds": check.holds}
         yield check.__dict__ | scores
+
+
+def headline_record(headline: Headline) -> dict[str, Any]:
+    """Return a sentence with what decided it, as JSON values."""
+    low, high = headline.interval
+    text = {"sentence": headline.sentence, "quantity": headline.quantity, "value": headline.shown}
+    return (
+        text
+        | {"low": low, "high": high, "holds_where": headline.condition}
+        | {"holds": headline.holds}
+    )
 
 
 def write_csv(path: Path, rows: Iterable[dict[str, Any]]) -> None:

@@ -1,7 +1,8 @@
 """Values that a finding is made of: estimates, optima, paired differences, trends, selections.
 
 Each value carries what the rules of `studies/rules.py` need to judge it: an optimum its grid, a
-trend its sizes, a selection what it was selected from.
+trend its sizes, a selection what it was selected from, a largest value of how many it is. What
+decides a headline has an `interval`: the values within three standard errors.
 """
 
 import math
@@ -10,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from onegrad.arrays import Floats, standard_error
 from onegrad.exceptions import InvalidInput
+from onegrad.experiments.checks import MAX_SCORE
 from onegrad.experiments.results import Points
 from onegrad.pictures import Curve
 
@@ -45,12 +48,61 @@ class Estimate(NamedTuple):
         """The mean in standard errors."""
         return self.mean / self.se if self.se else math.copysign(math.inf, self.mean)
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The values within three standard errors."""
+        return self.mean - MAX_SCORE * self.se, self.mean + MAX_SCORE * self.se
+
     def __format__(self, spec: str) -> str:
         return f"{self.mean:{spec}} ± {self.se:{spec.removeprefix('+')}}"
 
 
 class PairedEstimate(Estimate):
     """An estimate from common seeds, in which what a seed does to both cancels."""
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """The largest or the smallest of several noisy values, written as `0.12 (of 5: 0.08 to 0.16)`.
+
+    interval : of the largest true value. It is as unlikely to miss as that of a single value,
+        because each of the values gets the part 1/count of that risk.
+    """
+
+    mean: float
+    interval: tuple[float, float]
+    count: int
+
+    def __format__(self, spec: str) -> str:
+        low, high = self.interval
+        return f"{self.mean:{spec}} (of {self.count}: {low:{spec}} to {high:{spec}})"
+
+
+def largest(values: Sequence[Estimate]) -> Extreme:
+    """Return the largest of several estimates.
+
+    >>> f"{largest([Estimate(0.1, 0.01), Estimate(0.12, 0.01)]):.2f}"
+    '0.12 (of 2: 0.09 to 0.15)'
+    """
+    # Bonferroni: the largest of k noisy means is too large by the luck of the luckiest
+    score = -ndtri(ndtr(-MAX_SCORE) / len(values))
+    means, errors = np.array([tuple(v) for v in values], dtype=float).T
+    low, high = (float(np.max(means + sign * score * errors)) for sign in (-1, 1))
+    return Extreme(float(means.max()), (low, high), len(values))
+
+
+def smallest(values: Sequence[Estimate]) -> Extreme:
+    """Return the smallest of several estimates."""
+    opposite = largest([Estimate(-v.mean, v.se) for v in values])
+    low, high = opposite.interval
+    return Extreme(-opposite.mean, (-high, -low), opposite.count)
+
+
+def largest_deviation(values: Sequence[Estimate]) -> Extreme:
+    """Return the largest absolute value of several estimates."""
+    extreme = largest([Estimate(sign * v.mean, v.se) for v in values for sign in (-1, 1)])
+    low, high = extreme.interval
+    return Extreme(extreme.mean, (max(low, 0.0), high), len(values))
 
 
 def paired_difference(a: Floats, b: Floats) -> PairedEstimate:
@@ -159,6 +211,18 @@ def trend(along: str, sizes: Sequence[float], values: Sequence[Estimate]) -> Tre
     return Trend(along, tuple(map(float, sizes)), tuple(values), slope)
 
 
+def power_law(sizes: Sequence[float], values: Sequence[Estimate]) -> Estimate:
+    """Return the exponent p of the weighted least-squares law size^p; NaN if a value is negative.
+
+    >>> f"{power_law([100, 200, 400], [Estimate(m, 0.01 * m) for m in (4.0, 2.0, 1.0)]):.3f}"
+    '-1.000 ± 0.010'
+    """
+    if not all(v.mean > 0 for v in values):
+        return Estimate(math.nan, math.nan)
+    logs = [Estimate(math.log2(v.mean), v.se / (v.mean * math.log(2))) for v in values]
+    return trend("size", sizes, logs).per_doubling
+
+
 @dataclass(frozen=True)
 class Selection:
     """The number of items that are quoted, of how many, and why; written as `3 of 6`."""
@@ -166,6 +230,11 @@ class Selection:
     chosen: int
     total: int
     condition: str
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The share that was chosen, which has no error."""
+        return self.chosen / self.total, self.chosen / self.total
 
     def __str__(self) -> str:
         return f"{self.chosen} of {self.total}"

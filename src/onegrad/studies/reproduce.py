@@ -5,23 +5,25 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from onegrad.experiments.checks import Verdict
+from onegrad.exceptions import InvalidInput
+from onegrad.experiments.checks import Check, Headline, Verdict
 from onegrad.experiments.executors import RunOptions, executor
 from onegrad.experiments.grid import shard, store_part
 from onegrad.experiments.report.page import Page, Section, Sizes, study_page, write_report
 from onegrad.experiments.results import Results
 from onegrad.experiments.runner import Summary, commit, run_cells
 from onegrad.experiments.store import Store
-from onegrad.experiments.tables import check_rows, point_rows, write_csv
+from onegrad.experiments.tables import check_rows, headline_record, point_rows, write_csv
 from onegrad.io.files import atomic_write
 from onegrad.io.json_values import json_values
 from onegrad.io.progress import TerminalProgress
 from onegrad.pictures.style import RC
 from onegrad.studies import rules
-from onegrad.studies.findings import Facts
+from onegrad.studies.findings import Facts, Selection
 from onegrad.studies.gallery import Study, select
 from onegrad.studies.measures import MEASURES
 
@@ -32,6 +34,7 @@ MAX_LISTED_VALUES = 6  # of a field, in the parameters of a grid
 class Reproduction:
     """The report, the verification and the number of cells of a reproduction.
 
+    headlines : the sentences of all studies.
     violations : rules that findings break, one line each.
     """
 
@@ -40,6 +43,7 @@ class Reproduction:
     verdict: Verdict
     summary: Summary
     missing: int
+    headlines: tuple[Headline, ...] = ()
     violations: tuple[str, ...] = ()
 
 
@@ -77,7 +81,8 @@ def reproduce(
     about["wall clock"] = f"{time.monotonic() - start:.0f} s"
     page = Page(tuple(sections), sizes, about)
     report = write_report(page, out)
-    return Reproduction(report, tuple(studies), page.verdict, summary, missing, page.violations)
+    outcome = page.verdict, summary, missing, page.headlines, page.violations
+    return Reproduction(report, tuple(studies), *outcome)
 
 
 def _section(study: Study, results: Results, folder: Path, sizes: Sizes) -> Section:
@@ -87,17 +92,19 @@ def _section(study: Study, results: Results, folder: Path, sizes: Sizes) -> Sect
     if results.missing:
         note = f"{results.missing} cells of this figure are missing: it was not drawn."
         text = {"title": study.title, "parameters": str(study.spec.text.get("parameters", ""))}
-        return Section(study.name, text, None, (), (note,), grids, networks, sizes)
+        return Section(study.name, text, None, (), (), (note,), grids, networks, sizes)
     checks, facts = study.checks(results), study.facts(results)
     text, notes = texts(study, facts)
-    # the rules ask for sizes and test rows that a quick run has not
-    violations = [] if sizes.quick else broken_rules(study, facts)
+    sentences = headlines(study, facts)
+    # the rules ask for sizes, seeds and test rows that a smaller run has not
+    violations = [] if sizes.quick or sizes.seeds else broken_rules(study, facts, results, checks)
     folder.mkdir(parents=True, exist_ok=True)
     heads, rows = number_table(study, facts)
     section = Section(
         name=study.name,
         text=text,
         svg=_draw(study, results, folder),
+        headlines=sentences,
         checks=checks,
         notes=notes,
         grids=grids,
@@ -110,6 +117,7 @@ def _section(study: Study, results: Results, folder: Path, sizes: Sizes) -> Sect
     write_csv(folder / f"{study.name}.csv", point_rows(results))
     write_csv(folder / f"{study.name}.checks.csv", check_rows(checks))
     record = {"order": study.spec.order, "text": text, "facts": json_values(facts)}
+    record["headlines"] = [headline_record(h) for h in sentences]
     record["method"] = json_values(rules.audit(study.spec, facts, violations))
     _write(folder / f"{study.name}.json", json.dumps(record, indent=1, ensure_ascii=False))
     if "question" in text:
@@ -140,6 +148,34 @@ def texts(study: Study, facts: Facts) -> tuple[dict[str, str], list[str]]:
     return text, [line for note in notes for line in note.splitlines() if line]
 
 
+def headlines(study: Study, facts: Facts) -> tuple[Headline, ...]:
+    """Return the sentences of a study, each with the value that decides it."""
+    return tuple(_headline(study, entry, facts) for entry in study.spec.headlines)
+
+
+def _headline(study: Study, entry: Facts, facts: Facts) -> Headline:
+    value = _fact(entry["value"], facts)
+    if not isinstance(value, Real) and not hasattr(value, "interval"):
+        allowed = "a number or a value with an interval (studies/findings.py)"
+        raise InvalidInput(f"{study.name}: headline value {entry['value']}", value, allowed)
+    limits = {k: float(_fact(entry[k], facts)) for k in ("above", "below") if k in entry}
+    exact = not hasattr(value, "interval")
+    return Headline(
+        sentence=filled(entry.get("says", study.spec.text.get("title", study.name)), facts),
+        quantity=filled(entry["quantity"], facts),
+        shown=str(value) if isinstance(value, Selection) else f"{value:.3g}",
+        interval=(float(value), float(value)) if exact else value.interval,
+        **limits,
+    )
+
+
+def _fact(path: Any, facts: Facts) -> Any:
+    """Return the fact of a path such as `rows[2].change`; numbers stand for themselves."""
+    return (
+        _environment().compile_expression(path, False)(**facts) if isinstance(path, str) else path
+    )
+
+
 def number_table(study: Study, facts: Facts) -> tuple[list[str], list[list[str]]]:
     """Return the heads and rows of a page's table: a row per item of a fact, a text per column."""
     entry = study.spec.text.get("table")
@@ -161,24 +197,33 @@ def filled(template: str, facts: Facts) -> str:
 
 @functools.cache
 def _text_template(template: str) -> Any:
+    return _environment().from_string(template)
+
+
+@functools.cache
+def _environment() -> Any:
     # sandboxed: a text may format facts, not reach the program; escaped where a page is made
     from jinja2 import StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined)
     environment.filters["number"] = format
-    return environment.from_string(template)
+    return environment
 
 
-def broken_rules(study: Study, facts: Facts) -> list[rules.Violation]:
-    """Return the rules that a study breaks."""
+def broken_rules(
+    study: Study, facts: Facts, results: Results | None = None, checks: Sequence[Check] = ()
+) -> list[rules.Violation]:
+    """Return the rules that a study breaks; those about its checks need its results."""
+    broken = list(rules.decided_headlines(headlines(study, facts)))
     if not rules.is_judged(study.spec):
-        return []
+        return broken
     text, notes = texts(study, facts)
     _, rows = number_table(study, facts)
     shown = {**text, "notes": " ".join([*notes, *(cell for row in rows for cell in row)])}
-    of_finding = rules.finding_violations(study.spec, facts, shown)
-    return [*rules.spec_violations(study.spec), *of_finding]
+    broken += rules.spec_violations(study.spec)
+    broken += rules.finding_violations(study.spec, facts, shown)
+    return broken + list(rules.every_shared_point(study.spec, results or {}, checks))
 
 
 def _write(path: Path, text: str) -> None:
@@ -235,6 +280,8 @@ def reproduction_json(reproduction: Reproduction) -> dict[str, Any]:
         "holding_exactly": verdict.exact,
         "passed": verdict.passed,
         "missing": reproduction.missing,
+        "sentences": len(reproduction.headlines),
+        "sentences_holding": sum(h.holds for h in reproduction.headlines),
         "violations": list(reproduction.violations),
         **asdict(reproduction.summary),
     }

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from onegrad.experiments.checks import MAX_SCORE, MIN_HOLDING, Check, Verdict
+from onegrad.experiments.checks import MAX_SCORE, MIN_HOLDING, Check, Headline, Verdict
 from onegrad.io.files import atomic_write
 
 PIXELS_PER_POINT = 1.4  # at which a picture is shown
@@ -38,6 +38,7 @@ class Section:
 
     text : its texts, filled: title, paper, question, finding, caption, explained, parameters.
     svg : the picture; None if it was not drawn.
+    headlines : its sentences, each with the quantity that decides it.
     notes : further remarks.
     grids : the parameters of each grid in one line.
     networks : number of networks behind the study.
@@ -48,6 +49,7 @@ class Section:
     name: str
     text: Mapping[str, str]
     svg: Path | None
+    headlines: Sequence[Headline]
     checks: Sequence[Check]
     notes: Sequence[str]
     grids: Sequence[str]
@@ -83,8 +85,12 @@ class Section:
             return "not drawn"
         if self.violations:
             return "breaks a rule"
+        return outcome(self.headlines, self.sizes)
+
+    @property
+    def theory_outcome(self) -> str:
         if not self.checks:
-            return "not verified"
+            return "–"
         return "holds" if self.verdict.passed else "missed"
 
     def picture(self) -> dict[str, Any]:
@@ -111,15 +117,31 @@ class Page:
         return Verdict.of(c for s in self.sections for c in s.checks)
 
     @property
+    def headlines(self) -> tuple[Headline, ...]:
+        return tuple(h for s in self.sections for h in s.headlines)
+
+    @property
+    def holding(self) -> int:
+        """Number of sentences that hold."""
+        return sum(h.holds for h in self.headlines)
+
+    @property
     def violations(self) -> tuple[str, ...]:
         """Rules that the studies break, each with the study's name."""
         return tuple(f"{s.name}: {broken}" for s in self.sections for broken in s.violations)
 
 
+def outcome(headlines: Sequence[Headline], sizes: Sizes) -> str:
+    """Return whether sentences hold; at quick sizes they need not."""
+    if all(h.holds for h in headlines):
+        return "holds" if headlines else "not decided"
+    return "not at these sizes" if sizes.quick or sizes.seeds else "does not hold"
+
+
 def write_report(page: Page, out: Path) -> Path:
     """Write the page as out/report.html; it refers to no other file."""
     target = out / "report.html"
-    html = _template("page.html").render(page=page, table_row=table_row)
+    html = _template("page.html").render(page=page, table_row=table_row, outcome=outcome)
     with atomic_write(target) as file:
         file.write(html.encode())
     return target

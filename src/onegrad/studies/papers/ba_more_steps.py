@@ -5,7 +5,7 @@ from typing import Any
 from onegrad.experiments import Results, comparison_of
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import kernel_bound, relative_difference
-from onegrad.studies.findings import Estimate, Facts
+from onegrad.studies.findings import Estimate, Facts, power_law
 
 
 def draw(results: Results) -> Any:
@@ -44,9 +44,10 @@ checks = comparison_of("trained", "uniform", ("train", "test"))  # which is of o
 
 
 def facts(results: Results) -> Facts:
-    """Return the gap after one step and after the last, by d."""
-    rows = []
+    """Return the gap after one step and after the last, by d, and how the last falls with d."""
+    rows: list[dict[str, Any]] = []
     for d, curve in _gaps(results).items():
         first, last = Estimate.at(curve, 0), Estimate.at(curve, -1)
         rows.append({"d": d, "first": first, "last": last, "steps": int(curve.x[-1])})
-    return {"gaps": rows}
+    fall = power_law([row["d"] for row in rows], [row["last"] for row in rows])
+    return {"gaps": rows, "exponent": fall}

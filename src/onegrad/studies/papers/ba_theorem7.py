@@ -9,7 +9,7 @@ from onegrad.arrays import Floats
 from onegrad.experiments import Check, Points, Results, compare_results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import errors_against, kernel_bound
-from onegrad.studies.findings import Estimate, Facts
+from onegrad.studies.findings import Estimate, Facts, Selection
 from onegrad.theory.bounds import tau_star, theorem7_bound
 
 ACTIVATIONS = ("erf", "tanh")
@@ -93,6 +93,7 @@ def facts(results: Results) -> Facts:
     d = growing[RATIOS[0]].x
     covered = [needed_constant("erf", risk.y, 1 / r) <= C.mean for r, risk in growing.items()]
     all_covered = np.all(covered, axis=0)
+    needed = [needed_constant("erf", risk.y[-1], 1 / r) for r, risk in growing.items()]
     activations = []
     for name in ACTIVATIONS:
         uniform = results[f"{name}-theory"]
@@ -107,8 +108,8 @@ def facts(results: Results) -> Facts:
                 "kernel": kernel,
                 "passes": len(below) > 0,
                 "passes_at": float(below[0]) if len(below) else math.nan,
-                "covered": int(np.sum(y <= bound(name, x, C.mean))),
-                "points": len(x),
+                "covered": Selection(int(np.sum(y <= bound(name, x, C.mean))), len(x), "n/d ≥ 4"),
+                "beyond_kernel": _beyond_kernel(results, name),
                 "lowest": x[0],
                 "highest": x[-1],
                 "d": uniform[0].problem.d,
@@ -119,6 +120,15 @@ def facts(results: Results) -> Facts:
         "fixed_d": fixed.d,
         "fixed_ratio": fixed.n / fixed.d,
         "activations": activations,
+        "d": int(d[-1]),
+        "spare": Estimate(C.mean - max(needed), C.se),
         "covers": bool(all_covered.any()),
         "covers_from": int(d[all_covered][0]) if all_covered.any() else 0,
     }
+
+
+def _beyond_kernel(results: Results, name: str) -> Estimate:
+    """Return how far networks with the step and the most rows are below the kernel bound."""
+    networks = results[name]
+    most = networks.where(n=networks.levels("n")[-1], eta=networks.levels("eta")[-1])[0]
+    return Estimate.of(kernel_bound(results[f"{name}-theory"]) - most.values["risk"])

@@ -7,7 +7,7 @@ import numpy as np
 from onegrad.experiments import Results, comparison_of
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import relative_difference
-from onegrad.studies.findings import Estimate, Facts
+from onegrad.studies.findings import Estimate, Facts, largest_deviation, trend
 
 SHORT = {"spiked": "F_ℓ", "gaussian": "Gaussian equivalent"}
 _LABELS = {"spiked": r"$F_\ell$: untrained + $\ell$ spikes", "gaussian": "Gaussian equivalent"}
@@ -52,10 +52,21 @@ checks = comparison_of("trained", "uniform", ("train", "test"))
 
 
 def facts(results: Results) -> Facts:
-    """Return the gaps at the smallest and at the largest n."""
-    sizes, rows = results["growing-trained"].levels("n"), []
+    """Return the gaps at the smallest and at the largest n, and how they change."""
+    sizes = results["growing-trained"].levels("n")
+    rows: list[dict[str, Any]] = []
     for name, features in SHORT.items():
         for alpha, curve in _gaps(results, name).items():
-            errors = {"first": curve.y[0], "last": Estimate.at(curve, -1)}
-            rows.append({"features": features, "alpha": alpha, **errors})
-    return {"smallest": sizes[0], "largest": sizes[-1], "gaps": rows}
+            gaps = [Estimate.at(curve, i) for i in range(len(sizes))]
+            ends = {"first": gaps[0], "last": gaps[-1], "trend": trend("n", sizes, gaps)}
+            rows.append({"features": features, "alpha": alpha, **ends})
+    spiked = [row["last"] for row in rows if row["features"] == SHORT["spiked"]]
+    below, above = (row for row in rows if row["features"] == SHORT["gaussian"])
+    return {
+        "smallest": sizes[0],
+        "largest": sizes[-1],
+        "gaps": rows,
+        "spiked": largest_deviation(spiked),
+        "below": below,
+        "above": above,
+    }

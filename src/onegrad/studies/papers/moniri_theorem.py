@@ -11,7 +11,7 @@ from onegrad.networks.models import smoothed_power
 from onegrad.pictures import Curve, style
 from onegrad.problem import Problem
 from onegrad.studies.drawing import seed_curve
-from onegrad.studies.findings import Facts
+from onegrad.studies.findings import Estimate, Facts, power_law
 from onegrad.theory.asymptotic.scalars import Scalars
 
 VERSIONS = {"distance": "corrected", "printed": "as printed"}
@@ -82,29 +82,21 @@ def checks(results: Results) -> list[Check]:
 
 
 def facts(results: Results) -> Facts:
-    """Return the distances at both ends, and the exponents of the spikes' norms."""
+    """Return the distances at both ends, and the exponents of distances and of spikes' norms."""
     networks = results["networks"]
-    distances = []
-    for name in networks.distinct("activation"):
-        corrected, printed = (networks.where(activation=name).curve("n", q) for q in VERSIONS)
-        distances.append(
-            {
-                "activation": name,
-                "first": corrected.y[0],
-                "last": corrected.y[-1],
-                "first_printed": printed.y[0],
-                "last_printed": printed.y[-1],
-                "falls": bool(corrected.y[-1] < corrected.y[0]),
-                "grows": bool(printed.y[-1] > printed.y[0]),
-            }
-        )
+    distances = {
+        name: {
+            version: _growth(networks.where(activation=name).curve("n", version))
+            for version in VERSIONS
+        }
+        for name in networks.distinct("activation")
+    }
     elu = networks.where(activation="elu").ordered("n")
     alpha = float(elu[0].field("alpha"))
     exponents = []
     for k in range(1, elu[0].values["spikes"].shape[1] + 1):
-        curve = norms(elu, k)
-        slope, _ = np.polyfit(np.log(curve.x), np.log(curve.y), 1)
-        exponents.append({"k": k, "fitted": float(slope), "predicted": (alpha - 0.5) * k + 0.5})
+        fitted = _growth(norms(elu, k))["exponent"]
+        exponents.append({"k": k, "fitted": fitted, "predicted": (alpha - 0.5) * k + 0.5})
     sizes = networks.levels("n")
     return {
         "smallest": sizes[0],
@@ -112,3 +104,10 @@ def facts(results: Results) -> Facts:
         "distances": distances,
         "exponents": exponents,
     }
+
+
+def _growth(curve: Curve) -> dict[str, Any]:
+    """Return the ends of a curve against n, and the exponent of n through it."""
+    values = [Estimate.at(curve, i) for i in range(len(curve.x))]
+    exponent = power_law(curve.x.tolist(), values)
+    return {"first": values[0], "last": values[-1], "exponent": exponent}
