@@ -117,7 +117,6 @@ CALIBRATIONS = {
     "same rows": Calibration(
         ("reach_same", "strong_settings"), ("held_out_same",), above_plain=True
     ),
-    "two steps": Calibration(("reach_steps",), ("held_out_steps",), above_plain=True),
     "input covariance": Calibration(
         ("reach_covariance",),
         ("held_out_covariance",),

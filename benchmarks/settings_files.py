@@ -1,7 +1,8 @@
 """Simulated settings in files: the data that accuracies of the theory are measured and fitted on.
 
 A file is a JSON list of settings: `id`, fields of a problem, `alphas` (null for no step), and per
-step the `mean` and standard error `se` over `networks` of (train, test).
+step the `mean` and standard error `se` over `networks` of (train, test). Or each has one `problem`
+with its step, and `train`, `train_se`, `test`, `test_se`; its place is its id.
 """
 
 import json
@@ -49,7 +50,7 @@ def read_settings(path: Path) -> list[Setting]:
 
     Halves go by the parity of the id, or of id // 2 in a file that has odd ids only.
     """
-    rows = json.loads(path.read_text())
+    rows = [_with_steps(i, row) for i, row in enumerate(json.loads(path.read_text()))]
     divisor = 1 if any(row["id"] % 2 == 0 for row in rows) else 2
     return [
         Setting(
@@ -62,6 +63,18 @@ def read_settings(path: Path) -> list[Setting]:
         )
         for row in rows
     ]
+
+
+def _with_steps(place: int, row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of one problem as a setting of one step."""
+    if "problem" not in row:
+        return row
+    fields = {"id": place, **row["problem"]}
+    fields["alphas"] = [fields.pop("alpha", None)]
+    return fields | {
+        "mean": [[row["train"], row["test"]]],
+        "se": [[row["train_se"], row["test_se"]]],
+    }
 
 
 def write_settings(path: Path, rows: Iterable[dict[str, Any]]) -> None:

@@ -1,7 +1,7 @@
 """The uniform theory against simulated settings: how far off it is, and what its bars are worth.
 
     OMP_NUM_THREADS=1 python benchmarks/uniform_settings.py [FILE...] [--half even|odd]
-        [--alphas 0,0.3,0.5] [--every 4] [--groups] [--worst 12] [--json OUT]
+        [--alphas 0,0.3,0.5] [--every 4] [--jobs 4] [--groups] [--worst 12] [--json OUT]
 
 FILE is a path, or a name in benchmarks/settings (all of them by default; its README says where
 they come from). One line per file and half:
@@ -9,7 +9,7 @@ they come from). One line per file and half:
 * answered: share of values with a prediction that is not refused;
 * mean, 99 %, worst: of |prediction/mean - 1| less two relative standard errors, not below zero;
 * covered: share of answered values with deviation^2 <= (2 s.e.)^2 + bar^2, the bar being the stated
-  accuracy;
+  accuracy; beyond twice: how many have deviation > twice the root of that;
 * by bars alone: share with deviation <= bar among values with a standard error up to 0.2 %;
 * median bar; and the median processor time of a point.
 """
@@ -20,6 +20,8 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable
+from functools import partial
+from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,7 @@ GROUPS = ("activation", "teacher", "residual", "readout", "weights", "inputs", "
           "later_alpha", "alpha", "kind")  # fmt: skip
 PRECISE = 2e-3  # relative standard error below which a bar is tested alone
 HEAD = ("settings", "values", "answered %", "mean %", "99 % %", "worst %", "covered %",
-        "by bars alone % (values)", "median bar %", "CPU ms")  # fmt: skip
+        "beyond twice", "by bars alone % (values)", "median bar %", "CPU ms")  # fmt: skip
 Row = dict[str, Any]
 
 
@@ -92,6 +94,7 @@ def line(name: str, rows: list[Row]) -> str:
             f"{np.quantile(deviation, 0.99):.2f}",
             f"{deviation.max():.2f}",
             f"{100 * covered.mean():.1f}",
+            str((np.abs(off) > 2 * np.hypot(2 * se, bar)).sum()),
             f"{100 * alone.mean():.1f} ({len(alone)})" if len(alone) else "(0)",
             f"{100 * np.median(bar):.2f}",
             f"{1e3 * np.median(column(answered, 'seconds')):.0f}",
@@ -142,6 +145,7 @@ def main() -> None:
     parser.add_argument("--half", choices=("even", "odd"), help="this half of every file only")
     parser.add_argument("--alphas", type=steps, help="these steps only, as in 0,0.3,0.5")
     parser.add_argument("--every", type=int, default=1, help="one setting in so many")
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes")
     parser.add_argument("--groups", action="store_true", help="also lines by field")
     parser.add_argument("--worst", type=int, default=0, help="list so many of the worst values")
     parser.add_argument("--json", type=Path, help="write every value to this file")
@@ -152,7 +156,9 @@ def main() -> None:
     for path in named_files(options.files):
         settings = [s for s in read_settings(path) if options.half in (None, s.half)]
         settings = settings[:: options.every]
-        part = [row for s in settings for row in compare(s, path.stem, options.alphas)]
+        work = partial(compare, file=path.stem, alphas=options.alphas)
+        with Pool(options.jobs, warnings.simplefilter, ("ignore", og.AssumptionWarning)) as pool:
+            part = [row for rows in pool.imap(work, settings, chunksize=1) for row in rows]
         print(*halves(path.stem.replace("_settings", ""), part), sep="\n", flush=True)
         if options.groups:
             print_groups(part)

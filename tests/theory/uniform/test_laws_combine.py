@@ -159,6 +159,23 @@ def test_a_second_step_after_none_is_the_first(batches):
     assert point(second, FEW) == pytest.approx(point(large.replace(alpha=0.3), FEW), rel=5e-3)
 
 
+def test_without_a_first_step_there_is_one_step():
+    none = BASE.replace(eta=0.0, steps=2, later_alpha="0.3")
+    assert point(none, FEW) == pytest.approx(point(BASE, FEW), rel=1e-12)
+
+
+def test_a_step_that_blows_the_output_up_makes_wide_bars():
+    """Numbers of a setting at which 64 networks are 30 % above the training error predicted."""
+    problem = og.Problem(
+        n=1500, d=2205, N=1000, n_step=750, activation="H1 + H2/2", teacher="silu", noise=0.3,
+        ridge=0.01, readout="constant", residual="full", alpha=0.4, steps=2, later_alpha="0.2",
+    )  # fmt: skip
+    with pytest.warns(og.AssumptionWarning, match="blows residuals up"):
+        blown = og.predict(problem)
+    calm = og.predict(problem.replace(alpha=-0.3, later_alpha="-0.3"))
+    assert blown.accuracy.train > 0.08 > calm.accuracy.train
+
+
 def test_weights_that_decay_are_longer_steps_of_weaker_features():
     """sigma((1 - c)(w + z)x) with z = step/(1 - c): for relu a factor, which ridge can take."""
     problem = BASE.replace(activation="relu:raw", eta=2.0)

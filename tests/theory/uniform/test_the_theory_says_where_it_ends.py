@@ -20,7 +20,7 @@ LARGE = {"n": 3000, "noise": 0.0, "weights": "sphere", "inputs": "power-law(1)",
          "activation": "H1 + H2/2"}  # fmt: skip
 REFUSED = [  # fields, and what the message names
     ({"steps": 3}, "steps"),
-    ({"steps": 2, "batches": "same"}, "batches"),
+    ({"steps": 2, "batches": "same", "residual": "full"}, "residual"),
     ({"inputs": "student-t(5)"}, "gaussian, power-law, spiked"),
     ({"inputs": "spiked(5)", "teacher": "x1*x2 + x1"}, "one index"),
     # normal readouts with a second index, which take minutes

@@ -316,6 +316,8 @@ def _discretise_two_steps(laws: Laws, nodes: Nodes) -> Equations:
         batch = second_batch(step, first, plane[:, 0, 0], lengths, constraints)
     second = take_second_step(step, first, plane, moments, batch)
     both, types, plane = second.step, second.types, second.plane
+    more = (0, both.directions - step.directions)
+    moments = replace(moments, M=np.pad(moments.M, (more, more)))
     second_rows = second_population(second, batch_rows, step.directions)
     batches, forms = [second_rows], [second_forms(second, second_rows)]
     if not again:
@@ -332,6 +334,7 @@ def _discretise_two_steps(laws: Laws, nodes: Nodes) -> Equations:
     test, of_test = replace(rows, rows=unseen), features
     if laws.labels.replaced:
         test, X = fresh_rows_of_two(second, unseen, variables, nodes.index, spread, 1.0, False)
+        of_test = features_of_two(second, test, X)
     places = Places(
         types=len(types.g),
         fields=5,

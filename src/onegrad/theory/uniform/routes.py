@@ -1,8 +1,7 @@
 """The equations that serve a problem, and the errors that they give.
 
-The engine (`refine`) serves all that its laws combine (`laws.table`). Two dialects have equations
-of their own where it has none, or none as good: several steps, and inputs with a covariance on
-which nothing but the residual differs from the plain problem.
+The engine (`refine`) serves all that its laws combine (`laws.table`). Inputs with a covariance on
+which nothing but the residual differs from the plain problem have equations of their own.
 """
 
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.exceptions import InvalidInput, NotConverged, OutOfScope
+from onegrad.exceptions import InvalidInput, NotConverged
 from onegrad.parallel.cores import one_blas_thread
 from onegrad.problem import FIELDS, Problem
 from onegrad.theory.prediction import Errors, TrainTest
@@ -21,7 +20,6 @@ from onegrad.theory.uniform.evaluation import Nodes
 from onegrad.theory.uniform.input_covariance import InputSpectrum, covariance_errors
 from onegrad.theory.uniform.refine import errors_of_problems
 from onegrad.theory.uniform.refinement import QUADRATURE_TOLERANCE, fresh_row_errors
-from onegrad.theory.uniform.two_steps.discretisation import two_step_errors
 
 EXTENSION_FIELDS = ("inputs", "ridge_rows", "steps", "update", "weight_decay", "paired")
 PER_PROBLEM = ("warnings", "neglected")  # columns of Errors that are not arrays
@@ -50,7 +48,7 @@ def uniform_errors(
     inputs : spectrum of a user's inputs, in place of the problems' own.
 
     Holds for one step on Gaussian inputs, which may have a covariance, then ridge on fresh rows or
-    on those of the step; and for two steps on fresh batches of isotropic inputs.
+    on those of the step; and for two steps on isotropic inputs, with ridge on fresh rows.
     See docs/uniform.md; tests/theory/uniform/test_stored_simulations_agree.py.
     """
     if not rtol > 0:
@@ -61,9 +59,7 @@ def uniform_errors(
     points: list[Errors] = []
     for kind, pairs in groupby(zip(kinds, problems, strict=True), key=lambda pair: pair[0]):
         part = [problem for _, problem in pairs]
-        if kind == "steps":
-            points += two_step_errors(part, rtol, None)
-        elif kind == "covariance":
+        if kind == "covariance":
             points += covariance_errors(part, rtol, None, inputs)
         else:
             points += _engine_errors(part, rtol, nodes)
@@ -71,13 +67,7 @@ def uniform_errors(
 
 
 def kind_of(problem: Problem, inputs: InputSpectrum | None = None) -> str:
-    """Return whether the engine serves a problem, or equations for steps or for a covariance.
-
-    Raises OutOfScope where none do.
-    """
-    if problem.steps > 1:
-        _require_only(problem, "steps")
-        return "steps"
+    """Return whether the engine serves a problem, or equations for a covariance."""
     if inputs is not None:
         return "covariance"
     others = [field for field in EXTENSION_FIELDS if field != "inputs"]
@@ -106,15 +96,6 @@ def _engine_errors(problems: Sequence[Problem], rtol: float, nodes: Nodes | None
         if any(_is_set(problems[0], field) for field in EXTENSION_FIELDS):
             raise
         return fresh_row_errors(problems, rtol, None)
-
-
-def _require_only(problem: Problem, field: str) -> None:
-    """Raise OutOfScope for other extensions than this field."""
-    here = f"{field}={getattr(problem, field)!r}"
-    for other in EXTENSION_FIELDS:
-        if other != field and _is_set(problem, other):
-            covered = f"{other}={FIELDS[other].default!r} with {here}"
-            raise OutOfScope("uniform", other, getattr(problem, other), covered)
 
 
 def _is_set(problem: Problem, field: str) -> bool:

@@ -184,6 +184,8 @@ def take_second_step(
         variance, slope = _own_scales(step, first, gamma, grown, batch, moments)
     types = replace(
         first,
+        own=grown * (rest + first.own) - rest,
+        epsilon=grown * first.epsilon,
         s=weights[:, 0],
         along=R02,
         rho=np.sqrt(rho2),
@@ -549,26 +551,31 @@ def fresh_rows(
     ]
     first = rule.nodes(rule.count(spacing))
     axes, probability = product_rule([first, *[coarse] * m, *others])
-    keep = probability > MIN_MASS
     repeats = len(probability) // (len(first[0]) * len(coarse[0]) ** m)  # that know no label
-    axes, probability = axes[:, keep], probability[keep] / probability[keep].sum()
     lengths = 1 + TWO_POINT_NODES * deviation if deviation else np.ones(1)
-    (grid, _) = product_rule([first, *[fine] * m])
+    grid, of_grid = product_rule([first, *[fine] * m])
     to_indices = step.frame[:, :m].T @ basis[: 1 + m].T
+    values = []
+    for root in np.sqrt(lengths):
+        scaled = np.where(np.arange(1 + m)[:, None] > 0, root, 1.0) * grid
+        means = np.array(_label_means(labels, to_indices @ scaled, replaced))
+        y = means.reshape(2, len(first[0]), *[len(fine[0])] * m)
+        for axis in range(2, 2 + m):
+            y = np.moveaxis(np.tensordot(y, lift, axes=(axis, 0)), -1, axis)
+        y = np.repeat(y.reshape(2, -1), repeats, axis=1)
+        values.append(y)
+    energy = float(of_grid @ _label_means(labels, to_indices @ grid, replaced)[1])
+    # what labels have far out counts
+    largest = np.max(values, axis=0)[1] / max(energy, MIN_ENERGY)
+    keep = probability * np.maximum(largest, 1.0) > MIN_MASS
+    axes, probability = axes[:, keep], probability[keep] / probability[keep].sum()
     resolved, off_first = basis[: len(axes)], np.arange(len(axes))[:, None] > 0
-    coordinates, means_at_nodes = [], []
+    coordinates = []
     for root in np.sqrt(lengths):
         coordinates.append((np.where(off_first, root, 1.0) * axes).T @ resolved)
-        scaled = np.where(off_first[: 1 + m], root, 1.0) * grid
-        means = _label_means(labels, to_indices @ scaled, replaced)
-        on_nodes = []
-        for mean in means:
-            y = mean.reshape(len(first[0]), *[len(fine[0])] * m)
-            for axis in range(1, 1 + m):
-                y = np.moveaxis(np.tensordot(y, lift, axes=(axis, 0)), -1, axis)
-            on_nodes.append(np.repeat(y.ravel(), repeats)[keep])
-        means_at_nodes.append(on_nodes)
-    X, y = np.array(coordinates), np.array(means_at_nodes)  # (G, K, p), (G, 2, K)
+    X, y = np.array(coordinates), np.array(values)[..., keep]  # (G, K, p), (G, 2, K)
+    # what is cut, or not fixed by a length, is as good as noise
+    y[:, 1] *= energy / max(float((y[:, 1] @ probability).mean()), MIN_ENERGY)
     G, K = len(lengths), len(probability)
     variable = np.zeros((G, K, variables.count))
     variable[..., 0], variable[..., 1 : 1 + p] = 1.0, X

@@ -1,1 +1,0 @@
-"""Two gradient steps, each on a fresh batch, then ridge: docs/two_steps.md."""
