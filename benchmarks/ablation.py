@@ -27,7 +27,6 @@ import numpy as np
 from real_data import load_split, set_names, test_measures
 
 import onegrad as og
-from onegrad.tables.fitting import learned_member
 from onegrad.tables.parts import table
 
 FULL = "nothing"
@@ -56,7 +55,7 @@ MANY = 8_000
 VARIANTS = {
     FULL: Variant(lambda classes, n: True),
     "linear head": Variant(
-        lambda classes, n: classes and n <= 2000, (learned_member, "MAX_LINEAR_ROWS", lambda _: 0)
+        lambda classes, n: classes and n <= 2000, (table, "PART_KINDS", without_parts("head"))
     ),
     "networks on codes": Variant(
         lambda classes, n: classes or n >= MANY, (table, "PART_KINDS", without_parts("networks"))

@@ -28,6 +28,10 @@ class Readout:
     coef: Floats  # (N, K)
     intercept: Floats  # (K,)
 
+    def scaled(self, factor: float) -> Readout:
+        """Return the readout whose predictions are multiplied by a factor."""
+        return Readout(self.ridge, factor * self.coef, factor * self.intercept)
+
 
 @dataclass(frozen=True)
 class Fit:

@@ -88,6 +88,27 @@ def test_parts_that_do_not_fit_are_refused(tmp_path):
             load(path)
 
 
+def test_a_head_that_was_trained_with_the_neurons_is_read(tmp_path):
+    """0.3.0 could train the head on the features of the first layer."""
+    path = shutil.copy(FOLDER / "alternating-classifier.model", tmp_path / "m")
+    plain = load(path)
+
+    def trained(members):
+        coef, content = np.load(io.BytesIO(members["head_coef.npy"])), io.BytesIO()
+        coef[-len(plain.fitted_.layers[0].W) :] += 0.5
+        np.save(content, coef)
+        members["head_coef.npy"] = content.getvalue()
+
+    rewrite_model(path, trained)
+    model = load(path)
+    rows = rows_of(json.loads((FOLDER / "expected.json").read_text()), model)
+    (layer,) = plain.fitted_.layers
+    z = layer.scaling(plain.fitted_.encoding(rows))
+    neurons = layer.features(z)[:, -len(layer.W) :]
+    difference = model.decision_function(rows) - plain.decision_function(rows)
+    np.testing.assert_allclose(difference, 0.5 * neurons.sum(1), rtol=1e-6)
+
+
 def test_rows_can_still_come_and_go():
     model, other = (load(FOLDER / "one-step-regressor.model") for _ in range(2))
     X, y = np.ones((2, 3)), np.zeros((2, 2))

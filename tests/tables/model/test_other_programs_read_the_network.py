@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import onegrad as og
 from onegrad.exceptions import InvalidInput
@@ -34,10 +35,15 @@ def test_regression(tmp_path, settings):
     np.testing.assert_allclose(predicted, model.predict(X_NEW), rtol=1e-9, atol=1e-9)
 
 
+WITH_HEAD = og.AlternatingClassifier(30, rounds=1, corrections="auto", random_state=0)
+
+
+@pytest.mark.parametrize("estimator", [og.OneStepClassifier(30, random_state=0), WITH_HEAD])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_classification(tmp_path, classes):
+def test_classification(tmp_path, estimator, classes):
     labels = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [0, 0.7][: classes - 1])]
-    model = og.OneStepClassifier(30, random_state=0).fit(X, labels)
+    model = clone(estimator).fit(X, labels)
+    assert len(model.fitted_.parts) == (estimator is WITH_HEAD)
     model.save_onnx(tmp_path / "m.onnx")
     outputs = run(tmp_path / "m.onnx")
     np.testing.assert_array_equal(model.classes_[outputs["label"]], model.predict(X_NEW))
@@ -48,6 +54,9 @@ def test_what_has_no_graph_is_refused(tmp_path):
     table = og.OneStepRegressor(10, random_state=0).fit({"x": X[:, 0]}, X[:, 0])
     with pytest.raises(InvalidInput, match="fitted on a table"):
         table.save_onnx(tmp_path / "m.onnx")
+    stairs = og.AlternatingRegressor(30, rounds=0, corrections="auto", random_state=0)
+    with pytest.raises(InvalidInput, match="BoostedTrees has no ONNX graph"):
+        stairs.fit(X, 1.0 * (X[:, 0] * X[:, 1] > 0)).save_onnx(tmp_path / "m.onnx")
     smooth = og.OneStepRegressor(10, activation="tanh", random_state=0).fit(X, X[:, 0])
     with pytest.raises(InvalidInput, match="only ReLU"):
         smooth.save_onnx(tmp_path / "m.onnx")

@@ -307,7 +307,7 @@ def describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
     count = f"{most}" if fewest == most else f"{fewest} to {most}"
     layer = f"{count} round{'s' * (most != 1)} of {kinds}" if most else "as drawn: no round helped"
     lines = [("first layer", layer)]
-    weights = {name: choice.get(f"{name}_weight") for name in ("ridge", "head", *PART_KINDS)}
+    weights = {name: choice.get(f"{name}_weight") for name in ("ridge", *PART_KINDS)}
     if any(weights.values()):
         shown = (f"{name} {weight:.3g}" for name, weight in weights.items() if weight)
         lines.append(("weights", ", ".join(shown)))

@@ -19,7 +19,7 @@ from onegrad.tables.fitting.candidates import Candidate, Candidates, significant
 from onegrad.tables.fitting.fit_progress import interruptible
 from onegrad.tables.fitting.training_set import TrainingSet
 from onegrad.tables.model.fitted import Member
-from onegrad.tables.model.targets import ClassTargets, Link, NumericTargets, label_rows
+from onegrad.tables.model.targets import Link, NumericTargets, label_rows
 from onegrad.tables.parts.learner import (
     SCORE_UNIT,
     LearnedPart,
@@ -32,30 +32,8 @@ from onegrad.tables.parts.learner import (
     weighted_sum,
 )
 
-# of the logits, where held-out rows are too few to weigh them; chosen on folds of iris, wine and
-# breast cancer
-LINEAR_SHARE = 2 / 3
-MAX_LINEAR_ROWS, MAX_LINEAR_NUMBERS = 2000, 400_000  # up to which inputs alone are tried, too
-MIN_CLASS_SHARE = 1e-3  # of a class that no row has
 MIN_ROWS = 50  # of the sample, from which parts are looked for
 MIN_HELD_OUT_LABELS = 100  # fewer are often all right, whatever the weights
-
-
-@dataclass(frozen=True)
-class Head:
-    """Logistic regression on the inputs of rows that are not held out, and of all rows."""
-
-    judged: Readout
-    final: Readout
-
-    def scaled(self, factor: float) -> Head:
-        """Return the head whose scores are multiplied by a factor."""
-        return Head(scaled_readout(self.judged, factor), scaled_readout(self.final, factor))
-
-
-def scaled_readout(readout: Readout, factor: float) -> Readout:
-    """Return the readout whose predictions are multiplied by a factor."""
-    return replace(readout, coef=factor * readout.coef, intercept=factor * readout.intercept)
 
 
 @dataclass(frozen=True)
@@ -69,7 +47,6 @@ class LearnedMember:
     candidates: Candidates
     predicted: Floats
     weights: Mapping[str, float] = field(default_factory=lambda: {"ridge": 1.0})  # by part
-    head: Head | None = None  # times its weight, as the parts
     parts: tuple[LearnedPart, ...] = ()  # those that help
     link: Link | None = None  # scores to probabilities, where held-out rows are too few to tell
 
@@ -104,7 +81,6 @@ class LearnedMember:
             self,
             weights={name: factor * weight for name, weight in self.weights.items()},
             predicted=factor * self.predicted,
-            head=None if self.head is None else self.head.scaled(factor),
             parts=tuple(part.scaled(factor) for part in self.parts),
         )
 
@@ -117,23 +93,13 @@ class LearnedMember:
 
     @property
     def readout(self) -> Readout:
-        """The best candidate's readout times its weight, and the head."""
-        ridge = scaled_readout(self.best.readout, self.weights["ridge"])
-        if self.head is None:
-            return ridge
-        head = self.head.judged
-        return Readout(ridge.ridge, ridge.coef + head.coef, ridge.intercept + head.intercept)
+        """The best candidate's readout times its weight."""
+        return self.best.readout.scaled(self.weights["ridge"])
 
     def member(self, sums: Moments, intercept: bool) -> Member:
-        """Return the member that has seen all rows; its head has not seen those held out."""
-        share, best = self.weights["ridge"], self.best
-        head = None if self.head is None else self.head.judged
-        return Member(best.layer, sums, best.readout.ridge, intercept, share, head)
-
-    def with_head_of_all_rows(self, member: Member) -> Member:
-        """Return the member with the head that has seen all rows, where there is one."""
-        # without one, the same value: with all that it has computed
-        return member if self.head is None else replace(member, head=self.head.final)
+        """Return the member that has seen all rows."""
+        best = self.best
+        return Member(best.layer, sums, best.readout.ridge, intercept, self.weights["ridge"])
 
     def residuals(self, member: Member) -> Floats:
         """Return the (m, K) residuals of the calibration rows, each left out of the member."""
@@ -158,19 +124,12 @@ def choose_parts(
     if not len(rows) or training_set.sample_rows < MIN_ROWS:
         return ridge
     member, scores = ridge, {"ridge": best.predicted}
-    few = not isinstance(targets, NumericTargets) and len(rows) < MIN_HELD_OUT_LABELS
-    head = linear_head(training_set, len(best.layer.W))
-    if head is not None:
-        coef, intercept = head.judged.coef[: training_set.inputs], head.judged.intercept
-        with_head = {**scores, "head": rows.z @ coef + intercept}
-        if few:
-            return mostly_linear(ridge, with_head, head)
-        linear = ridge.weighted(with_head)
-        if linear.is_better(ridge):
-            member, scores = linear, with_head
-    if few:
-        return ridge
     fit, chosen = PartFit(training_set, judged, best, seed), dict[str, Trial]()
+    if not isinstance(targets, NumericTargets) and len(rows) < MIN_HELD_OUT_LABELS:
+        for name, learner in learners.items():
+            for trial in learner.trials(fit) if learner.share_of_few else ():
+                return barely_weighed(ridge, name, trial, learner.share_of_few)
+        return ridge
     with interruptible(training_set.progress):
         for name, learner in learners.items():
             trials = [*learner.trials(fit)]
@@ -186,52 +145,23 @@ def choose_parts(
             for name, trial in chosen.items()
             if (weight := member.weights[name])
         ]
-    weight = member.weights.get("head", 0.0)
-    head = head.scaled(weight) if head is not None and weight else None
-    return replace(member, head=head, parts=tuple(parts))
+    return replace(member, parts=tuple(parts))
 
 
-def linear_head(training_set: TrainingSet, neurons: int) -> Head | None:
-    """Fit logistic regression on the inputs alone, where rows are so few that it may be as good.
+def barely_weighed(member: LearnedMember, name: str, trial: Trial, share: float) -> LearnedMember:
+    """Return a mean of the logits of ridge and a part, where rows are too few to weigh them.
 
-    It has coefficients of zero for the neurons.
-    """
-    from sklearn.linear_model import LogisticRegression
-
-    targets, n, inputs = training_set.targets, training_set.sample_rows, training_set.inputs
-    small = n <= MAX_LINEAR_ROWS and n * inputs <= MAX_LINEAR_NUMBERS
-    if not small or not isinstance(targets, ClassTargets):
-        return None
-    d, K = training_set.scaling.columns, targets.outputs
-    readouts = []
-    for rows in (training_set.fit, training_set.without_held_out.fit):
-        label = rows.t.argmax(1) if K > 1 else rows.t[:, 0] > 0
-        coef = np.zeros((inputs + neurons, K))
-        intercept = np.full(K, np.log(MIN_CLASS_SHARE))
-        if len(np.unique(label)) > 1:
-            model = LogisticRegression(max_iter=500).fit(rows.z[:, :d], label, rows.w)
-            seen = model.classes_.astype(int) if K > 1 else [0]
-            unit = 1.0 if len(model.coef_) > 1 else 0.5  # one score for two classes
-            coef[:d, seen[-len(model.coef_) :]] = unit * model.coef_.T
-            intercept[seen[-len(model.coef_) :]] = unit * model.intercept_
-        readouts.append(Readout(0.0, coef, intercept))
-    return Head(*readouts)
-
-
-def mostly_linear(member: LearnedMember, scores: Scores, head: Head) -> LearnedMember:
-    """Return a mean of the logits of ridge and head, where rows are too few to weigh them.
-
-    The head's logits maximise the penalised likelihood of all rows. So they count more, no further
-    slope is fitted, and probabilities may be as close to 0 and 1 as all rows support.
+    No further slope is fitted, and probabilities may be as close to 0 and 1 as all rows support.
     """
     targets, rows = member.training_set.targets, member.judged.held_out
-    assert isinstance(targets, ClassTargets)
-    slope = targets.slope(scores["ridge"], rows.t, rows.w)
-    logits = {"ridge": (1 - LINEAR_SHARE) * slope, "head": LINEAR_SHARE}
+    assert not isinstance(targets, NumericTargets)
+    scores = {"ridge": member.best.predicted, name: trial.predicted}
+    logits = {"ridge": (1 - share) * targets.slope(scores["ridge"], rows.t, rows.w), name: share}
     weights = {name: weight / SCORE_UNIT for name, weight in logits.items()}
     w = np.concatenate([member.training_set.fit.w, rows.w])
     link = Link(SCORE_UNIT, label_rows(w), targets.shares())
-    return replace(member.weighted(scores, weights), head=head.scaled(weights["head"]), link=link)
+    part = trial.learned(name, weights[name])
+    return replace(member.weighted(scores, weights), parts=(part,), link=link)
 
 
 def summary_of(members: Sequence[LearnedMember]) -> dict[str, Any]:

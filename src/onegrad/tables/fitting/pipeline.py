@@ -130,9 +130,8 @@ def fit(
         for part in each.scaled(1 / len(learned)).parts
         for final in part.final
     ]
-    pairs_of_all = zip(learned, members, strict=True)
     return Fitted(
-        tuple(each.with_head_of_all_rows(member) for each, member in pairs_of_all),
+        tuple(members),
         targets,
         encoding,
         statistics,

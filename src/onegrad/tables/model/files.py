@@ -164,8 +164,6 @@ def _arrays(fitted: Fitted) -> Arrays:
             arrays |= _arrays_of(member.sums, MOMENTS, "", number)
         else:
             arrays |= _arrays_of(member.ridge_readout, READOUT, "", number)
-        if member.head is not None:
-            arrays |= _arrays_of(member.head, READOUT, "head_", number)
     arrays |= _arrays_of(statistics, STATISTICS) | {"class_shares": statistics.link.shares}
     for number, part in enumerate(fitted.parts):
         arrays |= {_numbered(f"part_{name}", number): a for name, a in part.arrays().items()}
@@ -253,6 +251,19 @@ def _translate_from_0_3(header: dict[str, Any], arrays: Arrays) -> None:
     def of_0_3(prefix: str, names: Iterable[str], number: int = 0) -> Arrays:
         return {name: arrays[_numbered(prefix + name, number)] for name in names}
 
+    members = len(header["ridges"])
+    for number in range(members):
+        if _numbered("head_coef", number) not in arrays:
+            continue
+        head = {name: array / members for name, array in of_0_3("head_", READOUT, number).items()}
+        W, b = (arrays[_numbered(name, number)] for name in LAYER if name != "step")
+        skip = len(head["coef"]) - len(W)
+        add("head", {}, head | {"coef": head["coef"][:skip]})
+        if (neurons := head["coef"][skip:]).any():  # trained with the first layer
+            named = {"W0": W.T, "b0": b, "W1": neurons, "b1": np.zeros(neurons.shape[1])}
+            named = {name: array.astype(np.float32) for name, array in named.items()}
+            facts = {"first": 0, "bound": header["layer"]["bound"], "layers": 2}
+            add("networks", facts, {"codes": np.zeros((5, 0)), **named})
     for number, (first, bound, layers) in enumerate(header["networks"]):
         codes = of_0_3("code_", ("column", "start", "rise", "stop", "fall"), number)
         named = of_0_3("network_", (f"{x}_{i}" for x in "Wb" for i in range(layers)), number)
@@ -369,9 +380,6 @@ class ModelReader:
                 skip=skip,
                 bound=bound,
             )
-            head = None
-            if _numbered("head_coef", number) in self.arrays:
-                head = Readout(ridge, **self.take(READOUT, "head_", number, features=features))
             sums: Moments | StoredReadout
             if header["frozen"] or few is not None:
                 readout = Readout(ridge, **self.take(READOUT, "", number, features=features))
@@ -379,7 +387,7 @@ class ModelReader:
             else:
                 sums = Moments(rows, weight, **self.take(MOMENTS, "", number, features=features))
             share = float(header["shares"][number])
-            yield Member(layer, sums, ridge, bool(header["intercept"]), share, head)
+            yield Member(layer, sums, ridge, bool(header["intercept"]), share)
 
     def _parts(self) -> Iterator[Part]:
         for number, facts in enumerate(self.header["parts"]):

@@ -80,7 +80,6 @@ class Member:
     ridge: float  # the penalty (absolute)
     intercept: bool  # whether there is a free constant
     share: float = 1.0  # what ridge regression counts in the prediction
-    head: Readout | None = None  # fixed like the layer; adds to the prediction
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a pickle holds: nothing that can be computed again but the readout."""
@@ -123,14 +122,8 @@ class Member:
 
     @cached_property
     def readout(self) -> Readout:
-        """The readout that predicts: that of ridge regression, and the head where there is one."""
-        ridge, head = self.ridge_readout, self.head
-        if head is None and self.share == 1:
-            return ridge
-        coef, intercept = self.share * ridge.coef, self.share * ridge.intercept
-        if head is not None:
-            coef, intercept = coef + head.coef, intercept + head.intercept
-        return Readout(self.ridge, coef, intercept)
+        """The readout that predicts: that of ridge regression, times its share."""
+        return self.ridge_readout.scaled(self.share)
 
     def predict(self, x: Floats) -> Floats:
         """Return (n, K) predictions on the scale of the targets."""
@@ -161,9 +154,9 @@ class Member:
                   g_i = v_i\,f_i^\top C^{-1}\tilde f_i
 
         with the features as they were summed, rounded to their grid, and as they predict. Nearly
-        interpolating readouts tell the two apart. The head has not seen held-out rows.
+        interpolating readouts tell the two apart.
         """
-        ridge, head, equations = self.ridge_readout, self.head, self.equations
+        ridge, equations = self.ridge_readout, self.equations
         constant = self.intercept / equations.weight
         residuals = [np.empty((0, rows.t.shape[1]))]
         for part in row_slices(len(rows)) if len(rows) else ():
@@ -176,8 +169,6 @@ class Member:
             e += (g / np.maximum(1.0 - h, MIN_LEFT))[:, None] * e_summed
             if self.share != 1:
                 e = block.t - self.share * (block.t - e)
-            if head is not None:
-                e -= F @ head.coef + head.intercept
             residuals.append(e)
         return np.concatenate(residuals)
 

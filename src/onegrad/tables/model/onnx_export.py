@@ -60,13 +60,12 @@ def save_onnx(fitted: Fitted, path: str | Path) -> None:
     if fitted.encoding is not None:
         problem = "it was fitted on a table; encode the columns yourself and fit on a matrix"
         raise InvalidInput("model", problem=problem)
-    if fitted.parts:
-        problem = 'it has corrections, which have no ONNX graph; fit with corrections="none"'
-        raise InvalidInput("model", problem=problem)
     graph, targets = Graph(), fitted.targets
     z = scaled_inputs(graph, fitted)
     scores = [member_scores(graph, z, member) for member in fitted.members]
     t = graph("Div", graph("Sum", *scores), float(len(scores)))
+    for part in fitted.parts:
+        t = graph("Add", t, part.onnx(graph, z))
     columns = fitted.layers[0].scaling.columns
     if isinstance(targets, NumericTargets):
         y = graph("Add", graph("Mul", t, targets.scale), targets.centre)

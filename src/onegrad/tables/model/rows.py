@@ -252,7 +252,6 @@ def warn_of_what_stays(fitted: Fitted, rows: RowSums) -> None:
     if not rows.learned:
         return
     parts = ["scaling", "first layer"]
-    parts += ["head"] * any(member.head is not None for member in fitted.members)
     parts += dict.fromkeys(map(name_of, fitted.fixed_parts))
     text = (
         f"the model was learned from {rows.learned:,} of the rows that are removed: "

@@ -1,9 +1,9 @@
 r"""Learners of parts: what they learn from, and how held-out rows weigh their scores.
 
-.. math:: f(x) = c_1\,a\cdot f(x) + c_2\,h(x) + \sum_p c_p\,p(x)
+.. math:: f(x) = c_1\,a\cdot f(x) + \sum_p c_p\,p(x)
 
-with ridge regression on the features; the head h, logistic regression on the inputs, where rows are
-few; and the parts of the table. No weight is negative; for numbers they add up to one.
+with ridge regression on the features and the parts of the table. No weight is negative; for numbers
+they add up to one.
 """
 
 from __future__ import annotations
@@ -109,6 +109,8 @@ class Learner(ABC):
     # standard errors by which a part must lower the loss. With a half, networks are chosen on a
     # line with noise, and errors are 0.996 (classes) and 1.003 (numbers) of what they are
     min_errors: ClassVar[float] = 1.0
+    # of the logits, where held-out rows are too few to weigh parts; zero where it is not tried then
+    share_of_few: ClassVar[float] = 0.0
 
     @abstractmethod
     def trials(self, fit: PartFit) -> Iterable[Trial]:

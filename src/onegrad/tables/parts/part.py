@@ -2,8 +2,8 @@ r"""Parts of a prediction: functions of scaled rows whose scores add up.
 
 .. math:: f(z) = \sum_p c_p\,p(z)
 
-Ridge regression on the features of the first layer, with a head where rows are few, is always
-among them (:class:`~onegrad.tables.model.fitted.Member`). Further ones are rows of a table
+Ridge regression on the features of the first layer is always among them
+(:class:`~onegrad.tables.model.fitted.Member`). Further ones are rows of a table
 (:mod:`onegrad.tables.parts.table`). A new part is one file with
 
 1. a class that follows :class:`Part`: its scores, and the arrays that a file holds;
@@ -83,6 +83,11 @@ class Part(ABC):
     @abstractmethod
     def products_per_row(self) -> int:
         """Number of products in the time that the scores of one row take."""
+
+    def onnx(self, _graph: Any, _z: str, /) -> str:
+        """Add its nodes to an ONNX graph in which z are scaled inputs; return their output."""
+        problem = f'{type(self).__name__} has no ONNX graph; fit with corrections="none"'
+        raise InvalidInput("model", problem=problem)
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from onegrad.tables.parts.head import Head, LogisticRegression
 from onegrad.tables.parts.learner import FitSize, Learner
 from onegrad.tables.parts.neighbours import Neighbours, NeighbourSearch
 from onegrad.tables.parts.networks import CodedNetwork, CodedTraining
@@ -21,6 +22,7 @@ class PartKind:
 
 # neighbours come before the parts that stay as they are: held-out rows join them after the fit
 PART_KINDS: dict[str, PartKind] = {
+    "head": PartKind(Head, LogisticRegression.of),
     "neighbours": PartKind(Neighbours, lambda _: NeighbourSearch(), "distance of number {}"),
     "networks": PartKind(CodedNetwork, CodedTraining.of),
     "trees": PartKind(BoostedTrees, Boosting.of),
