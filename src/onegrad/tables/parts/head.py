@@ -20,8 +20,8 @@ from onegrad.tables.rows.sample import RowKeys
 
 MAX_LINEAR_ROWS, MAX_LINEAR_NUMBERS = 2000, 400_000  # up to which inputs alone are tried, too
 MIN_CLASS_SHARE = 1e-3  # of a class that no row has
-MAX_STEPS = 500  # of L-BFGS
-TYPICAL_STEPS = 50  # that are made
+MAX_LOGISTIC_STEPS = 500  # of L-BFGS
+TYPICAL_LOGISTIC_STEPS = 50  # that are made
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class LogisticRegression(Learner):
 
     def flops(self, size: FitSize) -> float:
         """Two fits, each of which takes the rows twice in a step."""
-        return 8.0 * TYPICAL_STEPS * size.learned * size.inputs * size.outputs
+        return 8.0 * TYPICAL_LOGISTIC_STEPS * size.learned * size.inputs * size.outputs
 
 
 def logistic_regression(training_set: TrainingSet) -> Head:
@@ -91,7 +91,7 @@ def logistic_regression(training_set: TrainingSet) -> Head:
     label = rows.t.argmax(1) if K > 1 else rows.t[:, 0] > 0
     head = Head(np.zeros((training_set.inputs, K)), np.full(K, np.log(MIN_CLASS_SHARE)))
     if len(np.unique(label)) > 1:
-        model = linear_model.LogisticRegression(max_iter=MAX_STEPS)
+        model = linear_model.LogisticRegression(max_iter=MAX_LOGISTIC_STEPS)
         model.fit(rows.z[:, :d], label, rows.w)
         seen = model.classes_.astype(int) if K > 1 else [0]
         unit = 1.0 if len(model.coef_) > 1 else 0.5
