@@ -18,7 +18,7 @@ NAMES = {
     "InvalidInput", "NotConverged", "OneStepClassifier", "OneStepFeatures", "OneStepRegressor",
     "Optimum", "OutOfScope", "Prediction", "Problem", "Simulation", "Spectrum", "compare", "cost",
     "exponents", "optimum", "predict", "register", "simulate", "spectrum", "spike_count",
-    "thresholds",
+    "thresholds", "two_step_outliers",
 }  # fmt: skip
 
 SCRIPT = """
@@ -37,6 +37,7 @@ reveal_type(og.cost)
 reveal_type(og.exponents("H3"))
 reveal_type(og.spike_count)
 reveal_type(og.thresholds)
+reveal_type(og.two_step_outliers(problem).positions)
 reveal_type(og.OneStepRegressor())
 reveal_type(og.OneStepClassifier())
 reveal_type(og.OneStepFeatures())
@@ -45,7 +46,10 @@ reveal_type(og.AlternatingClassifier())
 """
 
 
-FUNCTIONS = {"cost", "optimum", "predict", "simulate", "spectrum", "spike_count", "thresholds"}
+FUNCTIONS = {
+    "cost", "optimum", "predict", "simulate", "spectrum", "spike_count", "thresholds",
+    "two_step_outliers",
+}  # fmt: skip
 
 
 def test_the_public_names_are_these_and_load():

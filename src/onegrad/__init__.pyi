@@ -26,6 +26,7 @@ from .theory import predict as predict
 from .theory import spectrum as spectrum
 from .theory import spike_count as spike_count
 from .theory import thresholds as thresholds
+from .theory import two_step_outliers as two_step_outliers
 
 __all__: list[str]
 __version__: str

@@ -4,6 +4,8 @@ from onegrad.theory.asymptotic.quadratic_forms import QuadraticForms as Quadrati
 from onegrad.theory.asymptotic.quadratic_forms import quadratic_forms as quadratic_forms
 from onegrad.theory.asymptotic.staircase import spike_count as spike_count
 from onegrad.theory.asymptotic.staircase import thresholds as thresholds
+from onegrad.theory.asymptotic.two_step_outliers import TwoStepOutliers as TwoStepOutliers
+from onegrad.theory.asymptotic.two_step_outliers import two_step_outliers as two_step_outliers
 from onegrad.theory.bounds import kernel_lower_bound as kernel_lower_bound
 from onegrad.theory.bounds import tau_star as tau_star
 from onegrad.theory.bounds import theorem7_bound as theorem7_bound
