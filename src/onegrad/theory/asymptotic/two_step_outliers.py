@@ -51,12 +51,19 @@ from onegrad.problem import Problem
 from onegrad.theory import scope
 from onegrad.theory.asymptotic.assumptions import require_linear_part
 
-NAME = "two-step outliers"
-FIELDS = ("activation", "teacher", "noise", "alpha", "eta", "later_alpha", "n_step", "weights")
-UNREAD = ("ridge", "ridge_rows", "intercept", "steps", "batches", "readout")  # after the steps
-READOUT_NODES, TEACHER_NODES, INDEX_NODES, NOISE_NODES = 40, 40, 24, 9
+_NAME = "two-step outliers"
+READ_FIELDS = ("activation", "teacher", "noise", "alpha", "eta", "later_alpha", "n_step", "weights")
+UNREAD_FIELDS = (
+    "ridge",
+    "ridge_rows",
+    "intercept",
+    "steps",
+    "batches",
+    "readout",
+)  # after the steps
+READOUT_NODES, TEACHER_NODES, INDEX_NODES, LABEL_NOISE_NODES = 40, 40, 24, 9
 MIN_GRID, GRID_STEP = 21, 0.1  # of slopes against the mean, a cubic spline: off by 1e-6
-MAX_DEGREE = 8  # of the terms that are listed
+LARGEST_TERM = 8  # of the terms that are listed
 ZERO = 1e-9  # a smaller coefficient or exponent is zero up to rounding
 
 
@@ -106,10 +113,10 @@ def two_step_outliers(problem: Problem) -> TwoStepOutliers:
     _require_covered(problem)
     first, second = problem.step, problem.replace(steps=2).later_steps[0]
     exponents = _exponents(first, second, problem.n)
-    c = problem.sigma.c[1 : MAX_DEGREE + 2]
+    c = problem.sigma.c[1 : LARGEST_TERM + 2]
     coefficients = np.array([math.factorial(k + 1) * c_k for k, c_k in enumerate(c)])
     grows = (exponents > ZERO) & (abs(coefficients) > ZERO)
-    left_vectors = {"constant": 1, "rademacher": 2}.get(problem.readout, MAX_DEGREE)
+    left_vectors = {"constant": 1, "rademacher": 2}.get(problem.readout, LARGEST_TERM)
     ratio = problem.N / problem.d
     squares = squared_strengths(problem, first, second)
     squares = squares[squares**2 > ratio]
@@ -123,22 +130,22 @@ def two_step_outliers(problem: Problem) -> TwoStepOutliers:
 
 
 def _require_covered(problem: Problem) -> None:
-    scope.require_known_fields(NAME, (*FIELDS, *UNREAD), [problem])
-    scope.require_representable(NAME, [problem])
+    scope.require_known_fields(_NAME, (*READ_FIELDS, *UNREAD_FIELDS), [problem])
+    scope.require_representable(_NAME, [problem])
     if isinstance(problem.teacher_function, MultiIndex):
-        raise OutOfScope(NAME, "teacher", problem.teacher_function.name, "functions of one index")
+        raise OutOfScope(_NAME, "teacher", problem.teacher_function.name, "functions of one index")
     if problem.steps > 2:
-        raise OutOfScope(NAME, "steps", problem.steps, "two steps")
+        raise OutOfScope(_NAME, "steps", problem.steps, "two steps")
     if problem.step == 0:
-        raise OutOfScope(NAME, "alpha", problem.alpha, "a first step")
+        raise OutOfScope(_NAME, "alpha", problem.alpha, "a first step")
     check_choice("readout", problem.readout, _READOUTS)
-    require_linear_part(NAME, [problem])
+    require_linear_part(_NAME, [problem])
 
 
 def _exponents(first: float, second: float, n: int) -> Floats:
     """Return the exponents of terms k = 0, 1, ... for these step sizes."""
     alpha_1, alpha_2 = (math.log(size) / math.log(n) for size in (first, second))
-    later = [alpha_2 - k * (0.5 - alpha_1) for k in range(1, MAX_DEGREE + 1)]
+    later = [alpha_2 - k * (0.5 - alpha_1) for k in range(1, LARGEST_TERM + 1)]
     return np.array([max(alpha_1, alpha_2), *later])
 
 
@@ -170,7 +177,7 @@ def squared_strengths(problem: Problem, first: float, second: float) -> Floats:
     x, z, noise, rows = _product_rule(
         gaussian_rule(teacher.kinks) if teacher.kinks else gauss_hermite(TEACHER_NODES),
         gauss_hermite(INDEX_NODES),
-        gauss_hermite(NOISE_NODES) if drawn else (np.zeros(1), np.ones(1)),
+        gauss_hermite(LABEL_NOISE_NODES) if drawn else (np.zeros(1), np.ones(1)),
     )
     y = teacher(x) + problem.noise * noise
     y_squared = y**2 + (0.0 if drawn else problem.noise**2)
