@@ -80,7 +80,7 @@ def test_the_maximal_step_learns_the_whole_linear_part() -> None:
 
 
 def test_coefficients_that_break_this_are_refused(monkeypatch) -> None:
-    module = import_module("onegrad.theory.uniform.learned_coefficients")
+    module = import_module("onegrad.theory.uniform.learned")
     problem = og.Problem(n=600, d=200, N=300, activation="relu", teacher="H1", eta=10.0)
     halved = module._fitted_coefficients
     monkeypatch.setattr(module, "_fitted_coefficients", lambda *a: halved(*a) / 2)

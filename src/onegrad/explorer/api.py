@@ -31,7 +31,7 @@ from onegrad.theory.asymptotic.assumptions import require_linear_part, violated_
 from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.asymptotic.staircase import learned_degrees
 from onegrad.theory.bounds import kernel_lower_bound
-from onegrad.theory.uniform.learned_coefficients import MAX_FITTED_DEGREE, learned_coefficients
+from onegrad.theory.uniform.learned import MAX_FITTED_DEGREE, learned_coefficients
 
 CURVE_ALPHAS = alpha_grid(0.025)
 CURVE_RATIOS = tuple(float(f"{x:.3g}") for x in np.geomspace(*RATIO_RANGE, 33))  # n/d and N/d

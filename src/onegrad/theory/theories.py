@@ -19,8 +19,9 @@ from onegrad.theory.asymptotic.staircase import printed_errors, staircase_errors
 from onegrad.theory.prediction import Errors
 from onegrad.theory.spectral_law import Spectrum
 from onegrad.theory.uniform import uniform_errors, uniform_spectrum
-from onegrad.theory.uniform.concerns import ONE_STEP_FIELDS, UNIFORM_FIELDS
+from onegrad.theory.uniform.concerns import UNIFORM_FIELDS
 from onegrad.theory.uniform.routes import ERROR_FIELDS
+from onegrad.theory.uniform.spectrum import SPECTRUM_FIELDS
 
 # the theorems are also evaluated outside their assumptions, with a warning
 ASYMPTOTIC_FIELDS = (*UNIFORM_FIELDS, "inputs", "steps", "update", "ridge_rows")
@@ -94,7 +95,7 @@ SPECTRUM_METHODS: dict[str, SpectrumMethod] = {
     method.name: method
     for method in (
         SpectrumMethod("asymptotic", limiting_spectrum, ASYMPTOTIC_FIELDS),
-        SpectrumMethod("uniform", uniform_spectrum, ONE_STEP_FIELDS),
+        SpectrumMethod("uniform", uniform_spectrum, SPECTRUM_FIELDS),
     )
 }
 

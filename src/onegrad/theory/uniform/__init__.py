@@ -13,11 +13,12 @@ The engine, in the order in which it runs:
 * `features`: Gaussian equivalent of features;
 * `pencil`: fields, forms, and one pass of the equations, real or complex;
 * `solver`: their fixed point; `fit`: the labels; `response`: derivatives by complex steps;
-* `evaluation.errors(laws, nodes, start)`: errors of one case, which a driver calls.
+* `evaluation.errors(laws, nodes, start)`: errors of one case, which a driver calls;
+* `spectrum`: the same equations at a complex penalty; `learned`: the mean of the fit.
 """
 
-from onegrad.theory.uniform.learned_coefficients import LearnedCoefficients as LearnedCoefficients
-from onegrad.theory.uniform.learned_coefficients import learned_coefficients as learned_coefficients
-from onegrad.theory.uniform.moving_spectrum import uniform_spectrum as uniform_spectrum
+from onegrad.theory.uniform.learned import LearnedCoefficients as LearnedCoefficients
+from onegrad.theory.uniform.learned import learned_coefficients as learned_coefficients
 from onegrad.theory.uniform.preparation import NodeCounts as NodeCounts
 from onegrad.theory.uniform.routes import uniform_errors as uniform_errors
+from onegrad.theory.uniform.spectrum import uniform_spectrum as uniform_spectrum

@@ -25,6 +25,7 @@ variables take from rows and neurons, of order 1/n and 1/d, are *shares* in the 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -224,7 +225,6 @@ class _Sums:
             self.H[f, at] += back[:, i]
             self.H[at, f] += back[:, i].T
             self.side[f] += (label[:, 1 + i] * w[:, 0]) @ e
-            self.side_of_one[f] += (moments[:, 0, 1 + i] * w[:, 0]) @ e
             for k in range(i, fields):
                 moment = moments[:, 1 + i, 1 + k]
                 if not moment.any():
@@ -235,9 +235,46 @@ class _Sums:
                 if k != i:
                     self.H[g, f] += block.T
         self.side[at] += np.tensordot(label * w, D, axes=2)
-        self.side_of_one[at] += (w.T @ seen[:, 0])[0]
+        _add_sides(places, readings, e, w.T, fields, self.side_of_one[None])
         self.constant += (weight * rows.label_square).sum()
         self.one += weight.sum()
+
+
+def _add_sides(
+    places: Places,
+    readings: Readings,
+    e: Numbers,
+    weights: Numbers,  # (L, R)
+    fields: int,
+    sides: Numbers,
+) -> None:
+    """Add E[weight Phi] over rows to sides (L, count), in place."""
+    moments = readings.rows.moments[:, :, 0].reshape(len(e), -1)
+    sides[:, places.direct] += weights @ readings.seen[:, 0]
+    for i in range(fields):
+        start = places.direction(i).start
+        sides[:, start : start + e.shape[-1]] += (weights * moments[:, 1 + i]) @ e
+
+
+def sides_of_functions(
+    labels: LabelProblem, state: State, functions: Callable[[Floats], Floats]
+) -> tuple[Numbers, Floats]:
+    """Return E[f pi Phi], (L, count), and E f^2 over rows of ridge of functions f of the index."""
+    places = labels.places
+    sides, squares = list[Numbers](), list[Floats]()
+    for rows, readings, forms, at in zip(
+        labels.populations, labels.readings, labels.pencil.rows, state.rows, strict=True
+    ):
+        if readings is None:
+            continue
+        f = functions(rows.kappa)
+        f = f.reshape(len(f), -1)
+        fields = places.row.fields if forms.step else places.row.directions
+        sides.append(np.zeros((len(f), places.count), at.pi.dtype))
+        e = at.e_tilde.reshape(-1, at.e_tilde.shape[-1])
+        _add_sides(places, readings, e, f * (forms.mass * at.pi).ravel(), fields, sides[-1])
+        squares.append(f**2 @ forms.mass.ravel())
+    return np.sum(sides, axis=0), np.sum(squares, axis=0)
 
 
 def _real_times(left: Floats, right: Numbers) -> Numbers:

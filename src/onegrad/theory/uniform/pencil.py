@@ -64,7 +64,7 @@ class Pencil:
     """The equations of a discretised problem: all but the unknowns G and log a."""
 
     phi: float
-    ridge: float
+    ridge: float  # zero where a parameter has it all: a spectrum, at which nothing has a sign
     ratio: Floats  # (U,) (N/d) w
     omega: Floats  # (R,)
     fields: int  # F
@@ -135,15 +135,16 @@ def evaluate(
     states = []
     for k, (forms, share) in enumerate(zip(pencil.rows, shares.rows, strict=True)):
         weights = None if parameter.weights is None else parameter.weights[k]
-        states.append(_add_rows(pencil.phi, forms, G, a, share, weights, Q, energy))
+        states.append(_add_rows(pencil, forms, G, a, share, weights, Q, energy))
     G_of_groups = np.linalg.inv(pencil.without_rows(a) + Q)
     G_of_groups = (G_of_groups + G_of_groups.swapaxes(1, 2)) / 2
     new_G = np.tensordot(pencil.omega, G_of_groups, axes=1)
     start = _diagonal_in_types(G_of_groups, pencil.fields)
     start = np.einsum("r,rfgu,rfgu->u", pencil.omega, pencil.over_a, start)
     energy += pencil.ridge + parameter.ridge + (a - start) / a**2 + shares.neurons
-    delta = _at_least(energy, MIN_DELTA)
-    return State(a, new_G, G_of_groups, Q, delta, np.log(pencil.ratio / delta), tuple(states))
+    delta = _at_least(energy, MIN_DELTA) if pencil.ridge > 0 else energy
+    log_a = log_a + np.log(pencil.ratio / (delta * a))  # on the branch that it was on
+    return State(a, new_G, G_of_groups, Q, delta, log_a, tuple(states))
 
 
 def _add_test(pencil: Pencil, mass: complex, Q: Numbers, energy: Numbers) -> None:
@@ -156,7 +157,7 @@ def _add_test(pencil: Pencil, mass: complex, Q: Numbers, energy: Numbers) -> Non
 
 
 def _add_rows(
-    phi: float,
+    pencil: Pencil,
     forms: Forms,
     G: Numbers,
     a: Numbers,
@@ -166,7 +167,7 @@ def _add_rows(
     energy: Numbers,
 ) -> RowState:
     """Add what a population adds to Q and to delta, in place."""
-    U = len(a)
+    U, phi = len(a), pencil.phi
     scaled, X = phi * forms.length, None
     if forms.step:
         at = _fields(forms.moved, U)
@@ -196,8 +197,9 @@ def _add_rows(
     inverse = 1 + phi * (forms.noise @ a) + share
     if weights is not None:
         inverse = inverse - weights
+    inverse = inverse + scaled[:, None] * (e * Ke).sum(-1)
     # the equivalent of a single row far in the tail may be unstable: its share stays in [0, 1]
-    pi = 1 / _at_least(inverse + scaled[:, None] * (e * Ke).sum(-1), 1.0)
+    pi = 1 / (_at_least(inverse, 1.0) if pencil.ridge > 0 else inverse)
     flat = e_tilde.reshape(-1, width)
     weight = forms.mass * pi
     Q[:width, :width] += (flat.T * (weight * forms.length[:, None]).ravel()) @ flat

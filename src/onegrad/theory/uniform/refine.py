@@ -84,7 +84,7 @@ def refine(
     spectrum: InputSpectrum | None = None,
 ) -> Refinement:
     """Evaluate the cases of a problem's laws with as many nodes as rtol asks for."""
-    _require_derived(problem, spectrum)
+    require_derived(problem, spectrum)
     cases = laws_of(problem, spectrum)
     if nodes is not None:
         return mean_of(evaluate(cases, nodes, start), float("nan"))
@@ -101,7 +101,7 @@ def refine(
     return means
 
 
-def _require_derived(problem: Problem, spectrum: InputSpectrum | None) -> None:
+def require_derived(problem: Problem, spectrum: InputSpectrum | None) -> None:
     """Raise OutOfScope for laws that nobody has derived together."""
     labels, law = LabelLaw.of(problem), problem.input_law.name
     if spectrum is None and law not in COVERED_INPUTS:

@@ -57,6 +57,7 @@ class NeuronLaw:
     readout: str
     weights: str
     N: int
+    reach: float = READOUT_REACH  # largest normal readout
 
     @classmethod
     def of(cls, problem: Problem) -> NeuronLaw:
@@ -141,7 +142,7 @@ def readout_rule(step: Step, moments: StepMoments) -> GradedRule:
     own_part = step.gamma * step.phi0 * np.sqrt(moments.square * slope_energy)
     rate = max(np.sqrt(max(grown - 1, 0.0)) / LARGE_DEVIATION, own_part)
     width = WIDTH_OF_FIT / max(float(steep), float(rate), 1 / MAX_WIDTH)
-    return GradedRule(((0.0, width),), reach=READOUT_REACH)
+    return GradedRule(((0.0, width),), reach=step.laws.neurons.reach)
 
 
 def readouts(step: Step, moments: StepMoments, spacing: float) -> tuple[Floats, Floats]:

@@ -1,13 +1,8 @@
 r"""The part of the teacher that is learned: the mean of the fitted function given its index.
 
-Given the learned index :math:`\kappa = v\cdot x` and the teacher's direction off v, z, the mean of
-the fitted function is :math:`a(\kappa) + b(\kappa)z + q(\kappa)(z^2-1)/\sqrt2`. At the fixed point
-the mean residuals are
-
-.. math:: Y_0 - a = \mathrm{fit}_0/\pi,\qquad Y_1 - b = \mathrm{fit}_1/\pi,\qquad
-    Y_q - q = \mathrm{fit}_q/\pi,
-
-the mean training residual over the leave-one-out factor. With :math:`u = \theta\kappa +
+On a fresh row the fit is :math:`\Phi\cdot h` with :math:`Hh = E[y\hat\pi\Phi]` (`fit`). Given the
+learned index :math:`\kappa = v\cdot x` and the teacher's direction off v, z, its mean is
+:math:`a(\kappa) + b(\kappa)z + q(\kappa)(z^2-1)/\sqrt2`. With :math:`u = \theta\kappa +
 \bar\theta z`, :math:`\bar\theta^2 = 1-\theta^2`, and Hermite coefficients :math:`a_k = E[a\,h_k]`,
 
 .. math:: E[\hat f\,h_k(u)] = \theta^k a_k + \sqrt k\,\theta^{k-1}\bar\theta\,b_{k-1}
@@ -28,15 +23,18 @@ from onegrad.functions.hermite import normalised_hermite
 from onegrad.parallel.cores import one_blas_thread
 from onegrad.problem import Problem
 from onegrad.theory.uniform.concerns import ONE_STEP_FIELDS, require_covered
-from onegrad.theory.uniform.discretisation import Equations, equations
-from onegrad.theory.uniform.fixed_point import State, solve_fixed_point
+from onegrad.theory.uniform.evaluation import Nodes, discretise, solve_equations
+from onegrad.theory.uniform.fit import LabelProblem, quadratic_problem
 from onegrad.theory.uniform.laws.labels import LabelLaw
-from onegrad.theory.uniform.preparation import NodeCounts, prepare_problem
-from onegrad.theory.uniform.ridge_errors import fit_labels, mean_part, ridge_errors
+from onegrad.theory.uniform.laws.table import Laws, laws_of
+from onegrad.theory.uniform.pencil import Parameter
+from onegrad.theory.uniform.response import respond
+from onegrad.theory.uniform.solver import ROUGH_TOLERANCES, Solution
 
-LEARNED_NODES = NodeCounts(14, 24)
+FIELDS = (*ONE_STEP_FIELDS, "ridge_rows", "weight_decay")
+NODES = Nodes(residual=8, bins=12, index=0.75, readout=1.5)  # polynomials of the index are averaged
 MAX_MISSED_EXCESS = 0.02  # of what is not learned over the test error, by quadrature
-MAX_FITTED_DEGREE = 12  # products of two polynomials of this degree are integrated exactly
+MAX_FITTED_DEGREE = 12
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class LearnedCoefficients:
 def learned_coefficients(problem: Problem) -> LearnedCoefficients:
     """Return how much of each Hermite degree of the teacher the network has learned.
 
-    Holds for one step on Gaussian inputs with a single-index teacher, then ridge on fresh rows.
+    Holds for one step on Gaussian inputs with a single-index teacher, then ridge.
 
     Examples
     --------
@@ -67,15 +65,15 @@ def learned_coefficients(problem: Problem) -> LearnedCoefficients:
 
     See tests/explorer/test_what_theory_says_is_learned_is_learned.py.
     """
-    require_covered(problem, ONE_STEP_FIELDS)
+    require_covered(problem, FIELDS)
     if LabelLaw.of(problem).fit.has_direction:
         raise OutOfScope("learned_coefficients", "labels", problem.labels, "plain, centred")
-    eq = equations(prepare_problem(problem), LEARNED_NODES)
-    solution = solve_fixed_point(eq, problem.ridge)
-    learned = _fitted_coefficients(eq, solution.state)
     norms = np.array([math.sqrt(math.factorial(j)) for j in range(MAX_FITTED_DEGREE + 1)])
     target = norms * problem.sigma_star.c[: MAX_FITTED_DEGREE + 1]
-    missed, test = ((target - learned) ** 2).sum(), ridge_errors(eq, solution).test
+    solutions = [_solution(laws) for laws in laws_of(problem)]
+    learned = np.mean([_fitted_coefficients(*solution) for solution in solutions], axis=0)
+    test = float(np.mean([_test_error(*solution) for solution in solutions]))
+    missed = float(((target - learned) ** 2).sum())
     if missed + problem.noise**2 > test * (1 + MAX_MISSED_EXCESS):
         raise NotConverged(
             f"uniform theory: what is not learned, {missed:.3g}, exceeds the test error, {test:.3g}"
@@ -83,16 +81,33 @@ def learned_coefficients(problem: Problem) -> LearnedCoefficients:
     return LearnedCoefficients(target, learned)
 
 
-def _fitted_coefficients(eq: Equations, state: State) -> Floats:
+def _solution(laws: Laws) -> tuple[LabelProblem, Solution]:
+    equations = discretise(laws, NODES)
+    return equations.labels, solve_equations(equations, None, ROUGH_TOLERANCES)
+
+
+def _test_error(labels: LabelProblem, solution: Solution) -> float:
+    """Return the test error to a part in a thousand."""
+    nothing = np.zeros((1, len(solution.x)))
+    return respond(labels, solution, [Parameter(test=1.0)], nothing).slopes[0]
+
+
+def _fitted_coefficients(labels: LabelProblem, solution: Solution) -> Floats:
     """Return the Hermite coefficients of the mean fitted function along the teacher."""
-    fit, _ = fit_labels(eq, mean_part(eq, state))
-    t = len(eq.Y1)
-    labels = np.concatenate([eq.Y0[None], 0 * eq.Y0[None], eq.Y1, eq.squares.Y])
-    fitted = labels - fit / state.pi
-    along_teacher = eq.basis[0] @ fitted[2 : 2 + t]
-    h = normalised_hermite(eq.index, MAX_FITTED_DEGREE) * eq.p
-    a, b, q = (h @ f for f in (fitted[0], along_teacher, fitted[2 + t]))
-    theta, rest, k = eq.step.theta, 1 - eq.step.theta**2, np.arange(MAX_FITTED_DEGREE + 1)
+    places, rows, e = labels.places, labels.test.rows, labels.pencil.test.e
+    quadratic = quadratic_problem(labels, solution.state)
+    h = np.linalg.solve(quadratic.H, quadratic.side)
+    fitted = labels.test.design @ h[places.direct]  # (GK, q) on the row variables
+    e = e.reshape(len(fitted), -1)
+    for i in range(places.row.directions):
+        start = places.direction(i).start
+        fitted[:, 1 + i] += e @ h[start : start + e.shape[1]]
+    kappa = rows.kappa.ravel()
+    along, off, product = (fitted[:, k] for k in (1, 2, places.row.products))
+    weighted = normalised_hermite(kappa, MAX_FITTED_DEGREE) * rows.mass.ravel()
+    a, b, q = (weighted @ f for f in (fitted[:, 0] + kappa * along, off, math.sqrt(2) * product))
+    theta, k = float(labels.step.overlaps[0]), np.arange(MAX_FITTED_DEGREE + 1)
+    rest = 1 - theta**2
     coefficients = theta**k * a
     coefficients[1:] += np.sqrt(rest * k[1:]) * theta ** (k[1:] - 1) * b[:-1]
     coefficients[2:] += np.sqrt(k[2:] * (k[2:] - 1) / 2) * rest * theta ** (k[2:] - 2) * q[:-2]

@@ -1,0 +1,463 @@
+r"""Eigenvalues of :math:`FF^\top/n`, the features on the rows of ridge: bulk, edges and outliers.
+
+The equations are analytic in the penalty (`pencil`). At :math:`\lambda = -(x + i0)`, without the
+shares of special variables,
+
+.. math:: \rho(x) = -\frac1{\pi x}\,\mathrm{Im}\sum_jm_j\hat\pi_j, \qquad
+    \sum_jm_j\hat\pi_j = \frac\lambda n\,\mathrm{tr}\Big(\frac{FF^\top}n + \lambda\Big)^{-1},
+
+and :math:`\rho^2` is linear in x where an interval of the bulk ends.
+
+Outside the bulk the solution is real. Labels y have the objective
+:math:`\sum_k\lambda(y\cdot u_k)^2/n(\lambda + x_k)` over eigenvalues :math:`x_k` with eigenvectors
+:math:`u_k`, and :math:`Ey^2\hat\pi - h^\top Hh` (`fit`): an *outlier* is an x at which an
+eigenvalue e of the form H vanishes, from below where x falls. With the eigenvector q of H,
+
+.. math:: \cos^2(u, f) = -\frac{(q\cdot E[f\hat\pi\Phi])^2}{x\,e'(x)\,Ef^2}
+
+for a function f of the learned index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.optimize import brentq
+
+from onegrad.arrays import Floats
+from onegrad.exceptions import AssumptionWarning, NotConverged
+from onegrad.functions.function import Function
+from onegrad.functions.hermite import expect, normalised_hermite
+from onegrad.parallel.cores import one_blas_thread
+from onegrad.problem import Problem
+from onegrad.theory.spectral_law import MAX_ALIGNMENT_DEGREE, Spectrum, density_grid, make_spikes
+from onegrad.theory.uniform.concerns import ONE_STEP_FIELDS, require_covered
+from onegrad.theory.uniform.evaluation import Equations, Nodes, discretise
+from onegrad.theory.uniform.fit import Quadratic, quadratic_problem, sides_of_functions
+from onegrad.theory.uniform.laws.table import Laws, laws_of
+from onegrad.theory.uniform.pencil import Numbers, Parameter, RowState, State, evaluate
+from onegrad.theory.uniform.refine import require_derived
+from onegrad.theory.uniform.rules import normal_cutoff
+from onegrad.theory.uniform.solver import Acceleration, Packing, no_shares
+
+SPECTRUM_FIELDS = (*ONE_STEP_FIELDS, "inputs", "ridge_rows", "steps", "weight_decay", "paired")
+NODES = Nodes(residual=5, bins=8, per_bin=5, index=1.3, readout=1.5)
+RELATIVE_HEIGHT = 1e-6  # imaginary part over x
+TOLERANCE, MAX_ITERATIONS = 1e-5, 60
+FEW_ITERATIONS = 25  # from a neighbour
+# heights over x on the way from above to the axis, and their ratio, from far above
+ENTRY_HEIGHTS, DESCENT = (0.3, 0.03, 0.003, 0.0), 4.0
+MIN_LOG_DENSITY = 1e-4  # density of log x that is not taken for zero
+FAR_RATIO = 2.0  # of points beyond the bulk, from one to the next
+# the same inside, and below the share of the edge `SMALL`, where a bulk that touches zero ends up
+RATIO, SMALL_RATIO, SMALL = 1.4, 2.0, 1e-2
+MIN_TOUCHING_END = 1e-5  # a bulk that reaches below this share of its edge touches zero
+MAX_PROBES, PROBE = 12, 0.1  # for an end of the bulk, and their distance from its estimate
+EDGE_TOLERANCE = 1e-4
+BEYOND = 1e-3  # distance from the edge from which on an eigenvalue is an outlier, relative
+DENSITY_POINTS = 120
+MAX_MASS_LEFT = 3e-3  # of the bulk, where no further interval is looked for
+MAX_MASS_ERROR = 0.02  # of the density and its atom together
+MAX_SLOPE_KURTOSIS = 5.0  # of sigma': 1.6 for tanh, 2 for ReLU, 8 and more for cubics
+
+
+@dataclass
+class Solutions:
+    """Solutions at eigenvalues x, just above the real axis, each from the nearest one so far."""
+
+    equations: Equations
+    solved: dict[float, tuple[Numbers, State]] = field(default_factory=dict)
+    acceleration: Acceleration = field(default_factory=lambda: Acceleration(0))
+    iterations: int = 0
+    residual: float = 0.0
+
+    def __post_init__(self) -> None:
+        pencil, inputs = self.equations.pencil, self.equations.step.inputs
+        omega = pencil.omega
+        if inputs.single is not None:  # they make outliers
+            omega = np.where(inputs.single, 0.0, omega) / omega[~inputs.single].sum()
+        self.pencil = replace(pencil, ridge=0.0, omega=omega)
+        self.packing, self.shares = Packing.of(self.pencil), no_shares(self.pencil)
+        self.energies = _energies(self.equations)
+        # no eigenvalue is larger than their sum
+        self.far = 2 * self.equations.step.laws.neurons.N * sum(self.energies)
+
+    def at(self, x: float) -> State:
+        """Return the solution at an eigenvalue."""
+        if x not in self.solved:
+            self.solved[x] = self._from_neighbour(x) or self._from_above(x)
+        return self.solved[x][1]
+
+    def density(self, x: float) -> float:
+        """Return the density of the bulk."""
+        return max(-self._mean_share(self.at(x)).imag / (np.pi * x), 0.0)
+
+    def is_inside(self, x: float) -> bool:
+        """Return whether the bulk has mass at x, per unit of log x."""
+        return x * self.density(x) > MIN_LOG_DENSITY
+
+    def _mean_share(self, state: State) -> complex:
+        rows = zip(self.pencil.rows, state.rows, strict=True)
+        return complex(sum((forms.mass * at.pi).sum() for forms, at in rows if forms.ridge))
+
+    def _from_neighbour(self, x: float) -> tuple[Numbers, State] | None:
+        if not self.solved:
+            return self._reach(x, self._start(complex(-x)), (0.0,))
+        near = min(self.solved, key=lambda y: abs(np.log(y / x)))
+        start = self.solved[near][0]
+        end = self._reach(x, start, (0.0,))
+        if end is None and not self.is_inside(near):  # it may be the first one in the bulk
+            end = self._reach(x, start, ENTRY_HEIGHTS)
+        return end
+
+    def _from_above(self, x: float) -> tuple[Numbers, State]:
+        laws = self.equations.step.laws
+        height = 4 * (1 + sum(self.energies) * (1 + laws.neurons.N / laws.ridge_count) / x)
+        heights = height * DESCENT ** -np.arange(np.log(height / RELATIVE_HEIGHT) / np.log(DESCENT))
+        end = self._reach(x, self._start(-x * (1 + 1j * height)), (*heights, 0.0), MAX_ITERATIONS)
+        if end is None:
+            raise NotConverged(f"spectrum at {x:g}: no solution")
+        return end
+
+    def _reach(
+        self, x: float, start: Numbers, heights: Sequence[float], limit: int = FEW_ITERATIONS
+    ) -> tuple[Numbers, State] | None:
+        """Return the solution at an eigenvalue by way of some heights above it, relative."""
+        for height in heights:
+            lam = -x * (1 + 1j * max(height, RELATIVE_HEIGHT))
+            end = self._solve(lam, start, self.acceleration, limit)
+            if end is not None and self._mean_share(end[1]).imag > MIN_LOG_DENSITY:
+                end = self._solve(lam, end[0].conj(), self.acceleration, limit)  # it is below
+            if end is None:
+                self.acceleration = Acceleration(0)
+                return None
+            start = end[0]
+        return end
+
+    def _solve(
+        self, lam: complex, start: Numbers, acceleration: Acceleration, limit: int
+    ) -> tuple[Numbers, State] | None:
+        states: list[State] = []
+
+        def residual(x: Numbers) -> tuple[Numbers, float]:
+            at = self.packing.unpack(x)
+            states[:] = [evaluate(self.pencil, *at, self.shares, Parameter(ridge=lam))]
+            change = self.packing.pack(states[0].G, states[0].log_a) - x
+            return change, self.packing.size(change, x)
+
+        try:
+            x, size, count = acceleration.solve(residual, start, TOLERANCE, limit)
+        except np.linalg.LinAlgError:
+            return None
+        self.iterations += count
+        if not size < TOLERANCE:
+            return None
+        self.residual = max(self.residual, size)
+        return x, states[0]
+
+    def _start(self, lam: complex) -> Numbers:
+        """Return a start at a large penalty."""
+        log_a = np.log(self.pencil.ratio / lam)
+        V, U = self.pencil.without_rows(np.exp(log_a)), self.pencil.types
+        V[:, :U, :U] += sum(self.energies) * np.eye(U)
+        return self.packing.pack(np.tensordot(self.pencil.omega, np.linalg.inv(V), axes=1), log_a)
+
+
+def _energies(eq: Equations) -> tuple[float, float]:
+    """Return the mean squares of the mean of a feature given its row, and of the rest."""
+    mean, rest, weight = 0.0, 0.0, eq.types.weight
+    for rows, readings in zip(eq.labels.populations, eq.labels.readings, strict=True):
+        if readings is not None:
+            f = readings.features
+            mean += float(np.tensordot(rows.mass, f.A**2, axes=2) @ weight)
+            square = f.noise + (f.B1 * eq.types.rho) ** 2
+            rest += float(np.tensordot(rows.mass, square, axes=2) @ weight)
+    return mean, rest
+
+
+# -- bulk ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval of the bulk: x rho as a smooth function of an angle."""
+
+    low: float
+    high: float
+    first: float  # the smallest x that was solved, where the bulk touches zero: low is zero then
+    density: CubicSpline
+
+    @classmethod
+    def of(cls, low: float, high: float, x: Floats, rho: Floats) -> Interval:
+        """Return the interval through points (x, rho) inside it."""
+        first = low or float(x[0])
+        x, values = np.append(x, high), np.append(x * rho, 0.0)
+        if low:
+            x, values = np.insert(x, 0, low), np.insert(values, 0, 0.0)
+        return cls(low, high, first, CubicSpline(_angle(x, first, high), values))
+
+    def at(self, x: Floats) -> Floats:
+        """Return the density, zero outside; near zero it grows like one over the root of x."""
+        inside = (x > self.low) & (x < self.high)
+        near = np.clip(x, self.first, self.high)
+        values = np.maximum(self.density(_angle(near, self.first, self.high)), 0.0) / near
+        return np.where(inside, values * np.sqrt(near / np.where(inside, x, near)), 0.0)
+
+    @property
+    def mass(self) -> float:
+        """Integral of the density."""
+        angle = np.linspace(0, np.pi / 2, 1 + 4 * DENSITY_POINTS)
+        values = np.maximum(self.density(angle), 0.0) * np.sin(2 * angle)
+        mass = float(np.trapezoid(values, angle)) * np.log(self.high / self.first)
+        return mass if self.low else mass + 2 * max(float(self.density(0.0)), 0.0)
+
+
+def _angle(x: Floats, low: float, high: float) -> Floats:
+    return np.arcsin(np.sqrt(np.clip(np.log(x / low) / np.log(high / low), 0.0, 1.0)))
+
+
+def bulk_intervals(solutions: Solutions, mass: float) -> list[Interval]:
+    """Return the intervals of a bulk of this mass, right to left."""
+    outside, inside = np.inf, solutions.far
+    while not solutions.is_inside(inside):
+        outside, inside = inside, inside / FAR_RATIO
+    edge = high = interval_end(solutions, outside, inside)
+    intervals: list[Interval] = []
+    while True:
+        outside = 0.0
+        while inside > MIN_TOUCHING_END * edge:
+            below = inside / _ratio(inside, edge)
+            try:
+                if not solutions.is_inside(below):
+                    outside = below
+                    break
+            except NotConverged:  # the equations are singular at zero
+                if below < SMALL**2 * edge:
+                    break
+                raise
+            inside = below
+        low = interval_end(solutions, outside, inside) if outside else 0.0
+        x = [y for y in sorted(solutions.solved) if low < y < high and solutions.is_inside(y)]
+        rho = np.array([solutions.density(y) for y in x])
+        intervals.append(Interval.of(low, high, np.array(x), rho))
+        mass -= intervals[-1].mass
+        if mass < MAX_MASS_LEFT or not low:
+            return intervals
+        inside = outside
+        while not solutions.is_inside(inside):
+            outside, inside = inside, inside / _ratio(inside, edge)
+            if inside < MIN_TOUCHING_END * edge:
+                return intervals
+        high = interval_end(solutions, outside, inside)
+
+
+def _ratio(x: float, edge: float) -> float:
+    return RATIO if x > SMALL * edge else SMALL_RATIO
+
+
+def interval_end(solutions: Solutions, outside: float, inside: float) -> float:
+    """Return where the bulk ends between two points: the zero of its squared density."""
+    last: tuple[float, float] | None = None
+    before = 0.0
+    for _ in range(MAX_PROBES):
+        at = inside, solutions.density(inside) ** 2
+        estimate = float(np.sqrt(outside * inside))
+        if last is not None and at[1] < last[1]:
+            linear = at[0] + at[1] * (at[0] - last[0]) / (last[1] - at[1])
+            if min(outside, inside) < linear < max(outside, inside):
+                estimate = linear
+        if abs(estimate - before) < EDGE_TOLERANCE * estimate:
+            break
+        before, probe = estimate, estimate + PROBE * (inside - estimate)
+        if solutions.is_inside(probe):
+            last, inside = at, probe
+        else:
+            outside = probe
+    return estimate
+
+
+# -- outliers --------------------------------------------------------------------------------
+
+
+def find_outliers(solutions: Solutions, edge: float, degrees: int) -> list[tuple[float, Floats]]:
+    """Return every eigenvalue beyond the edge, largest first, with squared cosines.
+
+    They are those of its eigenvector with normalised He_1, He_2, ... of the learned index.
+    """
+    nearest = edge * (1 + BEYOND)
+    solutions.at(nearest)
+    xs = [x for x in sorted(solutions.solved, reverse=True) if x >= nearest]
+    counts = [_negative(solutions, x) for x in xs]
+    isotropic = solutions.equations.step.inputs.isotropic
+    outliers = []
+    for k in range(counts[0] - 1, counts[-1] - 1, -1):
+
+        def sign(x: float, k: int = k) -> float:
+            """Return a function that is negative beyond the outlier, positive before it."""
+            if isotropic:
+                return float(np.linalg.eigvalsh(_form(solutions, x))[k])
+            return k + 0.5 - _negative(solutions, x)
+
+        i = next(i for i, count in enumerate(counts) if count <= k)
+        x = brentq(sign, xs[i], xs[i - 1], rtol=EDGE_TOLERANCE / 10)
+        outliers.append((float(x), _alignment(solutions, x, degrees)))
+    return outliers
+
+
+def _form(solutions: Solutions, x: float) -> Floats:
+    """Return the form H of the special variables at an eigenvalue beyond the bulk."""
+    return _quadratic(solutions, x).H
+
+
+def _quadratic(solutions: Solutions, x: float) -> Quadratic:
+    return quadratic_problem(solutions.equations.labels, _real(solutions.at(x)))
+
+
+def _negative(solutions: Solutions, x: float) -> int:
+    r"""Return how many eigenvalues of the form of all special variables are negative.
+
+    Single directions r of the inputs are among them. Integrating them out leaves H, and
+
+    .. math:: n_-(H) - n_-(C) + \sum_rn_-(V_r + Q) + \text{const}.
+    """
+    quadratic, inputs = _quadratic(solutions, x), solutions.equations.step.inputs
+    count = _negatives(quadratic.H)
+    if inputs.single is not None:
+        singles = solutions.at(x).G_of_groups.real[inputs.single]
+        count += sum(_negatives(G) for G in singles) - _negatives(quadratic.C)
+    return count
+
+
+def _negatives(form: Floats) -> int:
+    return int((np.linalg.eigvalsh(form) < 0).sum())
+
+
+def _real(state: State) -> State:
+    rows = tuple(
+        RowState(None if at.X is None else at.X.real, at.e.real, at.e_tilde.real, at.pi.real)
+        for at in state.rows
+    )
+    numbers = (state.a, state.G, state.G_of_groups, state.Q, state.delta, state.log_a)
+    a, G, G_of_groups, Q, delta, log_a = (z.real for z in numbers)
+    return State(a, G, G_of_groups, Q, delta, log_a, rows)
+
+
+def _alignment(solutions: Solutions, x: float, degrees: int) -> Floats:
+    """Return the squared cosines of the outlier at x; zero where it is not one of H."""
+    h = 10 * EDGE_TOLERANCE * x
+    (before, q), (after, _) = (np.linalg.eigh(_form(solutions, y)) for y in (x - h, x + h))
+    k = int((before < 0).sum())
+    if k == (after < 0).sum():
+        return np.zeros(degrees)
+
+    def polynomials(index: Floats) -> Floats:
+        return normalised_hermite(index, degrees)[1:]
+
+    state, labels = _real(solutions.at(x)), solutions.equations.labels
+    sides, squares = sides_of_functions(labels, state, polynomials)
+    slope = (after[k] - before[k]) / (2 * h)
+    return np.clip(-((sides @ q[:, k]) ** 2) / (x * slope * squares), 0.0, 1.0)
+
+
+# -- all of it -------------------------------------------------------------------------------
+
+
+def spectral_equations(laws: Laws) -> Equations:
+    """Return the equations of the features: whether ridge fits a constant does not change them.
+
+    Readouts are cut where fewer than one of N is expected.
+    """
+    neurons = replace(laws.neurons, reach=normal_cutoff(laws.neurons.N))
+    return discretise(replace(laws, intercept=False, neurons=neurons), NODES)
+
+
+@one_blas_thread
+def uniform_spectrum(problem: Problem) -> Spectrum:
+    """Return bulk density, edges and outliers at the actual strength of the steps.
+
+    Holds for all that the equations of `uniform_errors` serve. Alignments are squared cosines with
+    He_k of the learned index. Where a problem has several cases they are means over these.
+    See docs/uniform.md; tests/theory/uniform/test_spectra_are_those_of_networks.py.
+    """
+    require_covered(problem, SPECTRUM_FIELDS)
+    require_derived(problem, None)
+    # features of a linear activation have at most the rank of X
+    rank = problem.N if problem.sigma.nonlinear_energy > 0 else min(problem.N, problem.d)
+    atom = max(0.0, 1 - rank / problem.n)
+    cases = [Solutions(spectral_equations(laws)) for laws in laws_of(problem)]
+    bulks = [bulk_intervals(case, 1 - atom) for case in cases]
+    outliers = [
+        find_outliers(case, bulk[0].high, MAX_ALIGNMENT_DEGREE)
+        for case, bulk in zip(cases, bulks, strict=True)
+    ]
+
+    def density(x: Floats) -> Floats:
+        x = np.asarray(x, dtype=float)
+        total = np.sum([interval.at(x) for bulk in bulks for interval in bulk], axis=0)
+        return np.asarray(total / len(bulks))
+
+    support = _union([(interval.low, interval.high) for bulk in bulks for interval in bulk])
+    mass = sum(interval.mass for bulk in bulks for interval in bulk) / len(bulks)
+    x = density_grid(support, DENSITY_POINTS)
+    return Spectrum(
+        problem=problem,
+        method="uniform",
+        edge=support[-1][1],
+        lower_edge=support[0][0] or None,
+        support=support,
+        atom=atom,
+        x=x,
+        rho=density(x),
+        spikes=make_spikes(problem.n, _mean_outliers(outliers, support[-1][1])),
+        density=density,
+        residual=max(case.residual for case in cases),
+        iterations=sum(case.iterations for case in cases),
+        warnings=_warnings(problem, atom + mass),
+    )
+
+
+def _union(intervals: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """Return the union of intervals, left to right."""
+    union: list[tuple[float, float]] = []
+    for low, high in sorted(intervals):
+        if union and low <= union[-1][1]:
+            union[-1] = (union[-1][0], max(high, union[-1][1]))
+        else:
+            union.append((low, high))
+    return tuple(union)
+
+
+def _mean_outliers(
+    cases: list[list[tuple[float, Floats]]], edge: float
+) -> list[tuple[float, Floats]]:
+    """Return means of the k-th outliers over the cases that have them, if half of all do."""
+    count = int(np.median([len(case) for case in cases]))
+    means = []
+    for k in range(count):
+        at = [case[k] for case in cases if len(case) > k]
+        means.append((float(np.mean([x for x, _ in at])), np.mean([c for _, c in at], axis=0)))
+    return [outlier for outlier in means if outlier[0] > edge]
+
+
+def _warnings(problem: Problem, mass: float) -> tuple[AssumptionWarning, ...]:
+    """Return the reasons to distrust a spectrum; `mass` is that of its density and atom."""
+    texts = {}
+    if slope_kurtosis(problem.sigma) > MAX_SLOPE_KURTOSIS:
+        texts["activation"] = (
+            f"uniform spectrum: heavy-tailed activation {problem.sigma.name!r:.40}: single samples "
+            "rule the largest eigenvalues, and the edge is not sharp"
+        )
+    if abs(mass - 1) > MAX_MASS_ERROR:
+        texts["density"] = (
+            f"uniform spectrum: the density and its atom have the mass {mass:.3g} instead of one"
+        )
+    return tuple(AssumptionWarning("uniform", name, text) for name, text in texts.items())
+
+
+def slope_kurtosis(sigma: Function) -> float:
+    r"""Return :math:`E\sigma'^4/(E\sigma'^2)^2`."""
+    fourth = expect(lambda z: sigma.derivative(z) ** 4, sigma.kinks)
+    return float(fourth / sigma.slope_second_moment**2)
