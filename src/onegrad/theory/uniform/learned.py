@@ -31,8 +31,10 @@ from onegrad.theory.uniform.pencil import Parameter
 from onegrad.theory.uniform.response import respond
 from onegrad.theory.uniform.solver import ROUGH_TOLERANCES, Solution
 
-FIELDS = (*ONE_STEP_FIELDS, "ridge_rows", "weight_decay")
-NODES = Nodes(residual=8, bins=12, index=0.75, readout=1.5)  # polynomials of the index are averaged
+LEARNED_FIELDS = (*ONE_STEP_FIELDS, "ridge_rows", "weight_decay")
+LEARNED_NODES = Nodes(
+    residual=8, bins=12, index=0.75, readout=1.5
+)  # polynomials of the index are averaged
 MAX_MISSED_EXCESS = 0.02  # of what is not learned over the test error, by quadrature
 MAX_FITTED_DEGREE = 12
 
@@ -65,7 +67,7 @@ def learned_coefficients(problem: Problem) -> LearnedCoefficients:
 
     See tests/explorer/test_what_theory_says_is_learned_is_learned.py.
     """
-    require_covered(problem, FIELDS)
+    require_covered(problem, LEARNED_FIELDS)
     if LabelLaw.of(problem).fit.has_direction:
         raise OutOfScope("learned_coefficients", "labels", problem.labels, "plain, centred")
     norms = np.array([math.sqrt(math.factorial(j)) for j in range(MAX_FITTED_DEGREE + 1)])
@@ -82,7 +84,7 @@ def learned_coefficients(problem: Problem) -> LearnedCoefficients:
 
 
 def _solution(laws: Laws) -> tuple[LabelProblem, Solution]:
-    equations = discretise(laws, NODES)
+    equations = discretise(laws, LEARNED_NODES)
     return equations.labels, solve_equations(equations, None, ROUGH_TOLERANCES)
 
 

@@ -44,20 +44,20 @@ from onegrad.theory.uniform.rules import normal_cutoff
 from onegrad.theory.uniform.solver import Acceleration, Packing, no_shares
 
 SPECTRUM_FIELDS = (*ONE_STEP_FIELDS, "inputs", "ridge_rows", "steps", "weight_decay", "paired")
-NODES = Nodes(residual=5, bins=8, per_bin=5, index=1.3, readout=1.5)
+SPECTRAL_NODES = Nodes(residual=5, bins=8, per_bin=5, index=1.3, readout=1.5)
 RELATIVE_HEIGHT = 1e-6  # imaginary part over x
-TOLERANCE, MAX_ITERATIONS = 1e-5, 60
+SPECTRAL_TOLERANCE, MAX_SPECTRAL_ITERATIONS = 1e-5, 60
 FEW_ITERATIONS = 25  # from a neighbour
 # heights over x on the way from above to the axis, and their ratio, from far above
 ENTRY_HEIGHTS, DESCENT = (0.3, 0.03, 0.003, 0.0), 4.0
 MIN_LOG_DENSITY = 1e-4  # density of log x that is not taken for zero
 FAR_RATIO = 2.0  # of points beyond the bulk, from one to the next
 # the same inside, and below the share of the edge `SMALL`, where a bulk that touches zero ends up
-RATIO, SMALL_RATIO, SMALL = 1.4, 2.0, 1e-2
+INSIDE_RATIO, SMALL_RATIO, SMALL = 1.4, 2.0, 1e-2
 MIN_TOUCHING_END = 1e-5  # a bulk that reaches below this share of its edge touches zero
 MAX_PROBES, PROBE = 12, 0.1  # for an end of the bulk, and their distance from its estimate
 EDGE_TOLERANCE = 1e-4
-BEYOND = 1e-3  # distance from the edge from which on an eigenvalue is an outlier, relative
+MIN_DISTANCE = 1e-3  # distance from the edge from which on an eigenvalue is an outlier, relative
 DENSITY_POINTS = 120
 MAX_MASS_LEFT = 3e-3  # of the bulk, where no further interval is looked for
 MAX_MASS_ERROR = 0.02  # of the density and its atom together
@@ -117,7 +117,9 @@ class Solutions:
         laws = self.equations.step.laws
         height = 4 * (1 + sum(self.energies) * (1 + laws.neurons.N / laws.ridge_count) / x)
         heights = height * DESCENT ** -np.arange(np.log(height / RELATIVE_HEIGHT) / np.log(DESCENT))
-        end = self._reach(x, self._start(-x * (1 + 1j * height)), (*heights, 0.0), MAX_ITERATIONS)
+        end = self._reach(
+            x, self._start(-x * (1 + 1j * height)), (*heights, 0.0), MAX_SPECTRAL_ITERATIONS
+        )
         if end is None:
             raise NotConverged(f"spectrum at {x:g}: no solution")
         return end
@@ -149,11 +151,11 @@ class Solutions:
             return change, self.packing.size(change, x)
 
         try:
-            x, size, count = acceleration.solve(residual, start, TOLERANCE, limit)
+            x, size, count = acceleration.solve(residual, start, SPECTRAL_TOLERANCE, limit)
         except np.linalg.LinAlgError:
             return None
         self.iterations += count
-        if not size < TOLERANCE:
+        if not size < SPECTRAL_TOLERANCE:
             return None
         self.residual = max(self.residual, size)
         return x, states[0]
@@ -182,7 +184,7 @@ def _energies(eq: Equations) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Interval:
+class BulkInterval:
     """An interval of the bulk: x rho as a smooth function of an angle."""
 
     low: float
@@ -191,7 +193,7 @@ class Interval:
     density: CubicSpline
 
     @classmethod
-    def of(cls, low: float, high: float, x: Floats, rho: Floats) -> Interval:
+    def of(cls, low: float, high: float, x: Floats, rho: Floats) -> BulkInterval:
         """Return the interval through points (x, rho) inside it."""
         first = low or float(x[0])
         x, values = np.append(x, high), np.append(x * rho, 0.0)
@@ -219,13 +221,13 @@ def _angle(x: Floats, low: float, high: float) -> Floats:
     return np.arcsin(np.sqrt(np.clip(np.log(x / low) / np.log(high / low), 0.0, 1.0)))
 
 
-def bulk_intervals(solutions: Solutions, mass: float) -> list[Interval]:
+def bulk_intervals(solutions: Solutions, mass: float) -> list[BulkInterval]:
     """Return the intervals of a bulk of this mass, right to left."""
     outside, inside = np.inf, solutions.far
     while not solutions.is_inside(inside):
         outside, inside = inside, inside / FAR_RATIO
     edge = high = interval_end(solutions, outside, inside)
-    intervals: list[Interval] = []
+    intervals: list[BulkInterval] = []
     while True:
         outside = 0.0
         while inside > MIN_TOUCHING_END * edge:
@@ -242,7 +244,7 @@ def bulk_intervals(solutions: Solutions, mass: float) -> list[Interval]:
         low = interval_end(solutions, outside, inside) if outside else 0.0
         x = [y for y in sorted(solutions.solved) if low < y < high and solutions.is_inside(y)]
         rho = np.array([solutions.density(y) for y in x])
-        intervals.append(Interval.of(low, high, np.array(x), rho))
+        intervals.append(BulkInterval.of(low, high, np.array(x), rho))
         mass -= intervals[-1].mass
         if mass < MAX_MASS_LEFT or not low:
             return intervals
@@ -255,7 +257,7 @@ def bulk_intervals(solutions: Solutions, mass: float) -> list[Interval]:
 
 
 def _ratio(x: float, edge: float) -> float:
-    return RATIO if x > SMALL * edge else SMALL_RATIO
+    return INSIDE_RATIO if x > SMALL * edge else SMALL_RATIO
 
 
 def interval_end(solutions: Solutions, outside: float, inside: float) -> float:
@@ -287,7 +289,7 @@ def find_outliers(solutions: Solutions, edge: float, degrees: int) -> list[tuple
 
     They are those of its eigenvector with normalised He_1, He_2, ... of the learned index.
     """
-    nearest = edge * (1 + BEYOND)
+    nearest = edge * (1 + MIN_DISTANCE)
     solutions.at(nearest)
     xs = [x for x in sorted(solutions.solved, reverse=True) if x >= nearest]
     counts = [_negative(solutions, x) for x in xs]
@@ -371,7 +373,7 @@ def spectral_equations(laws: Laws) -> Equations:
     Readouts are cut where fewer than one of N is expected.
     """
     neurons = replace(laws.neurons, reach=normal_cutoff(laws.neurons.N))
-    return discretise(replace(laws, intercept=False, neurons=neurons), NODES)
+    return discretise(replace(laws, intercept=False, neurons=neurons), SPECTRAL_NODES)
 
 
 @one_blas_thread
