@@ -61,7 +61,7 @@ UNREAD_FIELDS = (
     "batches",
     "readout",
 )  # after the steps
-READOUT_NODES, TEACHER_NODES, INDEX_NODES, LABEL_NOISE_NODES = 40, 40, 24, 9
+LEFT_NODES, TEACHER_NODES, INDEX_NODES, LABEL_NOISE_NODES = 40, 40, 24, 9
 MIN_GRID, GRID_STEP = 21, 0.1  # of slopes against the mean, a cubic spline: off by 1e-6
 LARGEST_TERM = 8  # of the terms that are listed
 ZERO = 1e-9  # a smaller coefficient or exponent is zero up to rounding
@@ -151,12 +151,12 @@ def _exponents(first: float, second: float, n: int) -> Floats:
 
 def _uniform_rule() -> tuple[Floats, Floats]:
     """Return Gauss-Legendre nodes of the uniform law of variance 1."""
-    x, weights = np.polynomial.legendre.leggauss(READOUT_NODES)
+    x, weights = np.polynomial.legendre.leggauss(LEFT_NODES)
     return math.sqrt(3) * x, weights / 2
 
 
 _READOUTS: dict[str, Any] = {  # nodes and weights of g = sqrt(N) a
-    "gaussian": lambda: gauss_hermite(READOUT_NODES),
+    "gaussian": lambda: gauss_hermite(LEFT_NODES),
     "uniform": _uniform_rule,
     "constant": lambda: (np.ones(1), np.ones(1)),
     "rademacher": lambda: (np.array([-1.0, 1.0]), np.full(2, 0.5)),
