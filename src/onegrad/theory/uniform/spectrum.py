@@ -52,14 +52,14 @@ FEW_ITERATIONS = 25  # from a neighbour
 ENTRY_HEIGHTS, DESCENT = (0.3, 0.03, 0.003, 0.0), 4.0
 MIN_LOG_DENSITY = 1e-4  # density of log x that is not taken for zero
 FAR_RATIO = 2.0  # of points beyond the bulk, from one to the next
-# the same inside, and below the share of the edge `SMALL`, where a bulk that touches zero ends up
-INSIDE_RATIO, SMALL_RATIO, SMALL = 1.4, 2.0, 1e-2
+# the same inside, until the density has its mass; their squares below the share of the edge
+INSIDE_RATIOS, SMALL = (1.5, 1.22, 1.1), 1e-2
 MIN_TOUCHING_END = 1e-5  # a bulk that reaches below this share of its edge touches zero
 MAX_PROBES, PROBE = 12, 0.1  # for an end of the bulk, and their distance from its estimate
 EDGE_TOLERANCE = 1e-4
 MIN_DISTANCE = 1e-3  # distance from the edge from which on an eigenvalue is an outlier, relative
 DENSITY_POINTS = 120
-MAX_MASS_LEFT = 3e-3  # of the bulk, where no further interval is looked for
+MAX_MASS_LEFT = 2e-3  # of the bulk, where no further interval or point is looked for
 MAX_MASS_ERROR = 0.02  # of the density and its atom together
 MAX_SLOPE_KURTOSIS = 5.0  # of sigma': 1.6 for tanh, 2 for ReLU, 8 and more for cubics
 
@@ -108,10 +108,10 @@ class Solutions:
             return self._reach(x, self._start(complex(-x)), (0.0,))
         near = min(self.solved, key=lambda y: abs(np.log(y / x)))
         start = self.solved[near][0]
-        end = self._reach(x, start, (0.0,))
-        if end is None and not self.is_inside(near):  # it may be the first one in the bulk
-            end = self._reach(x, start, ENTRY_HEIGHTS)
-        return end
+        if self.is_inside(near):
+            return self._reach(x, start, (0.0,))
+        end = self._reach(x, start, (0.0,), FEW_ITERATIONS // 2)
+        return end or self._reach(x, start, ENTRY_HEIGHTS)  # it may be the first one in the bulk
 
     def _from_above(self, x: float) -> tuple[Numbers, State]:
         laws = self.equations.step.laws
@@ -222,25 +222,38 @@ def _angle(x: Floats, low: float, high: float) -> Floats:
 
 
 def bulk_intervals(solutions: Solutions, mass: float) -> list[BulkInterval]:
-    """Return the intervals of a bulk of this mass, right to left."""
+    """Return the intervals of a bulk of this mass, right to left: on as many points as it asks."""
     outside, inside = np.inf, solutions.far
     while not solutions.is_inside(inside):
         outside, inside = inside, inside / FAR_RATIO
-    edge = high = interval_end(solutions, outside, inside)
-    intervals: list[BulkInterval] = []
+    edge = interval_end(solutions, outside, inside)
+    for ratio in INSIDE_RATIOS:
+        intervals = _intervals_on_points(solutions, edge, inside, mass, ratio)
+        if abs(sum(interval.mass for interval in intervals) - mass) < MAX_MASS_LEFT:
+            break
+    return intervals
+
+
+def _intervals_on_points(
+    solutions: Solutions, edge: float, inside: float, mass: float, ratio: float
+) -> list[BulkInterval]:
+    high, intervals = edge, list[BulkInterval]()
+
+    def below(x: float) -> float:
+        return x / (ratio if x > SMALL * edge else ratio**2)
+
     while True:
         outside = 0.0
         while inside > MIN_TOUCHING_END * edge:
-            below = inside / _ratio(inside, edge)
             try:
-                if not solutions.is_inside(below):
-                    outside = below
+                if not solutions.is_inside(below(inside)):
+                    outside = below(inside)
                     break
             except NotConverged:  # the equations are singular at zero
-                if below < SMALL**2 * edge:
+                if below(inside) < SMALL**2 * edge:
                     break
                 raise
-            inside = below
+            inside = below(inside)
         low = interval_end(solutions, outside, inside) if outside else 0.0
         x = [y for y in sorted(solutions.solved) if low < y < high and solutions.is_inside(y)]
         rho = np.array([solutions.density(y) for y in x])
@@ -250,32 +263,33 @@ def bulk_intervals(solutions: Solutions, mass: float) -> list[BulkInterval]:
             return intervals
         inside = outside
         while not solutions.is_inside(inside):
-            outside, inside = inside, inside / _ratio(inside, edge)
+            outside, inside = inside, below(inside)
             if inside < MIN_TOUCHING_END * edge:
                 return intervals
         high = interval_end(solutions, outside, inside)
 
 
-def _ratio(x: float, edge: float) -> float:
-    return INSIDE_RATIO if x > SMALL * edge else SMALL_RATIO
-
-
 def interval_end(solutions: Solutions, outside: float, inside: float) -> float:
-    """Return where the bulk ends between two points: the zero of its squared density."""
+    """Return where the bulk ends between two points: the zero of its squared density of log x."""
+
+    def square(x: float) -> float:
+        return float((x * solutions.density(x)) ** 2)
+
     last: tuple[float, float] | None = None
     before = 0.0
     for _ in range(MAX_PROBES):
-        at = inside, solutions.density(inside) ** 2
+        here = inside, square(inside)
         estimate = float(np.sqrt(outside * inside))
-        if last is not None and at[1] < last[1]:
-            linear = at[0] + at[1] * (at[0] - last[0]) / (last[1] - at[1])
+        if last is not None and here[1] < last[1]:
+            share = here[1] / (last[1] - here[1])
+            linear = here[0] * (here[0] / last[0]) ** share
             if min(outside, inside) < linear < max(outside, inside):
                 estimate = linear
         if abs(estimate - before) < EDGE_TOLERANCE * estimate:
             break
-        before, probe = estimate, estimate + PROBE * (inside - estimate)
+        before, probe = estimate, estimate * (inside / estimate) ** PROBE
         if solutions.is_inside(probe):
-            last, inside = at, probe
+            last, inside = here, probe
         else:
             outside = probe
     return estimate
