@@ -26,7 +26,6 @@ from onegrad.tables.parts.learner import (
     Learner,
     PartFit,
     Scores,
-    Seed,
     Trial,
     best_weights,
     weighted_sum,
@@ -116,15 +115,18 @@ class LearnedMember:
 
 
 def choose_parts(
-    ridge: LearnedMember, learners: Mapping[str, Learner], seed: Seed
+    ridge: LearnedMember, learners: Mapping[str, Learner], seed: int, number: int
 ) -> LearnedMember:
-    """Return the member with the parts that help beside ridge regression."""
+    """Return the member with the parts that help beside ridge regression.
+
+    `seed` is that of the keys of rows, `number` that of the member.
+    """
     training_set, judged, best = ridge.training_set, ridge.judged, ridge.best
     rows, targets = judged.held_out, training_set.targets
     if not len(rows) or training_set.sample_rows < MIN_ROWS:
         return ridge
     member, scores = ridge, {"ridge": best.predicted}
-    fit, chosen = PartFit(training_set, judged, best, seed), dict[str, Trial]()
+    fit, chosen = PartFit(training_set, judged, best, seed, number), dict[str, Trial]()
     if not isinstance(targets, NumericTargets) and len(rows) < MIN_HELD_OUT_LABELS:
         for name, learner in learners.items():
             for trial in learner.trials(fit) if learner.share_of_few else ():

@@ -40,7 +40,6 @@ from onegrad.tables.model.permutation_importance import (
 )
 from onegrad.tables.model.rows import MomentsPass, block_targets, sum_over_blocks
 from onegrad.tables.model.targets import NO_LINK
-from onegrad.tables.parts.learner import Seed
 from onegrad.tables.parts.part import RowPart
 from onegrad.tables.rows.partitions import Partition, RowBlock, S, sum_over_partitions
 from onegrad.tables.rows.sample import Sample, sample_block
@@ -114,8 +113,7 @@ def fit(
     progress.relabel("second pass")
     layers = tuple(each.best.layer for each in learned)
     moments_pass = MomentsPass(layers, targets, encoding, execution.device, seed, skip_below)
-    moments = execution.sum(moments_pass, second_pass)
-    pairs = zip(learned, moments.members, strict=True)
+    pairs = zip(learned, execution.sum(moments_pass, second_pass).moments, strict=True)
     members = [each.member(sums, settings.intercept) for each, sums in pairs]
     statistics = describe_fit(members, learned, scaled)
     tally = None
@@ -181,7 +179,7 @@ def learn_committee(
         member = LearnedMember(training_set, replace(candidates, best=best), best.predicted)
         learners = settings.part_learners(training_set)
         if learners is not None:
-            member = choose_parts(member, learners, Seed(seed, number))
+            member = choose_parts(member, learners, seed, number)
             member = member.with_common_slope() if size > 1 else member
         learned.append(member)
         if progress.stopped:

@@ -6,8 +6,7 @@ adding or subtracting moments and solving again.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -174,32 +173,6 @@ class Member:
 
 
 @dataclass(frozen=True)
-class CommitteeMoments:
-    """The moments of the same rows under every member's layer; they add and subtract together."""
-
-    members: tuple[Moments, ...]
-
-    @property
-    def rows(self) -> int:
-        return self.members[0].rows
-
-    def of_rows(self, rows: int) -> CommitteeMoments:
-        """Return the same sums, said to be those of so many rows."""
-        return CommitteeMoments(tuple(replace(sums, rows=rows) for sums in self.members))
-
-    def is_exact(self, steps: Sequence[Any], target_step: Floats | float) -> bool:
-        """Return whether sums of features in units of `steps`, one array per member, are exact."""
-        pairs = zip(self.members, steps, strict=True)
-        return all(sums.is_exact(step, target_step) for sums, step in pairs)
-
-    def __add__(self, other: CommitteeMoments) -> CommitteeMoments:
-        return CommitteeMoments(tuple(map(operator.add, self.members, other.members)))
-
-    def __sub__(self, other: CommitteeMoments) -> CommitteeMoments:
-        return CommitteeMoments(tuple(map(operator.sub, self.members, other.members)))
-
-
-@dataclass(frozen=True)
 class FitStatistics:
     """Everything that describes the rows of the fit; later ones do not change it."""
 
@@ -297,8 +270,9 @@ class Fitted:
         return isinstance(sums, StoredReadout) and sums.few is None
 
     @property
-    def moments(self) -> CommitteeMoments:
-        return CommitteeMoments(tuple(member.moments for member in self.members))
+    def moments(self) -> tuple[Moments, ...]:
+        """The sums over all rows, of each member."""
+        return tuple(member.moments for member in self.members)
 
     @property
     def width(self) -> int:
@@ -354,9 +328,9 @@ class Fitted:
         members = tuple(member.without_sums(None) for member in self.members)
         return replace(self, members=members, tally=None, learned_from=None)
 
-    def with_moments(self, moments: CommitteeMoments) -> Fitted:
+    def with_moments(self, moments: Iterable[Moments]) -> Fitted:
         """Return the same first layers with the readouts of other rows."""
-        pairs = zip(self.members, moments.members, strict=True)
+        pairs = zip(self.members, moments, strict=True)
         return replace(self, members=tuple(replace(m, sums=sums) for m, sums in pairs))
 
     def features(self, x: Floats) -> Floats:

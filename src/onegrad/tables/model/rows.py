@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from onegrad.ridge import Moments
 from onegrad.tables.first_layer.gradient import gradient_outer_product
 from onegrad.tables.first_layer.layer import DeviceLayer, Layer
 from onegrad.tables.first_layer.scaling import ScaledRows
-from onegrad.tables.model.fitted import CommitteeMoments, Fitted, RowChanges
+from onegrad.tables.model.fitted import Fitted, RowChanges
 from onegrad.tables.model.permutation_importance import (
     inputs_by_column,
     permutation_importances,
@@ -54,49 +54,50 @@ class MomentsPass:
     seed: int = 0
     skip_below: int = 0
 
-    def __call__(self, partition: Partition) -> CommitteeMoments | None:
+    def __call__(self, partition: Partition) -> RowSums | None:
         return sum_over_blocks(self.block, partition)
 
-    def block(self, block: RowBlock) -> CommitteeMoments:
-        """Return the moments of one block."""
+    def block(self, block: RowBlock) -> RowSums:
+        """Return the sums over the rows of one block."""
         X, y, w = block.X, block_targets(block), block_weights(block)
         if self.skip_below:
             keep = np.flatnonzero(row_keys(X, y, self.seed) >= np.uint64(self.skip_below))
             X, y, w = take_rows(X, keep), y[keep], w[keep]
         t = self.targets.encode(y)
-        return self.sums(encode(X, self.encoding, training=True), t, self.targets.weighted(t, w))
+        x = encode(X, self.encoding, training=True)
+        return RowSums(self.moments(x, t, self.targets.weighted(t, w)))
 
-    def sums(self, x: Floats, t: Floats, w: Floats) -> CommitteeMoments:
+    def moments(self, x: Floats, t: Floats, w: Floats) -> tuple[Moments, ...]:
         """Return the moments of encoded rows, computed on the device."""
         if self.device == "cpu":
-            return CommitteeMoments(tuple(layer.moments(x, t, w) for layer in self.layers))
+            return tuple(layer.moments(x, t, w) for layer in self.layers)
         ops = get_ops(self.device)
         rows = [ops.asarray(values) for values in (x, t, w)]
         sums = (DeviceLayer.of(layer, ops).moments(*rows) for layer in self.layers)
-        on_host = (
+        return tuple(
             Moments(m.rows, m.weight, *map(to_numpy, (m.F1, m.y1, m.FtF, m.Fty, m.yty)))
             for m in sums
         )
-        return CommitteeMoments(tuple(on_host))
 
 
 @dataclass(frozen=True)
 class RowSums:
-    """Moments of rows, which rows they are where that is kept, and targets that widen the bounds.
+    """Moments of rows, one of each member, and what else a model takes of rows that come and go.
 
-    Predictions stay between the bounds of the targets. `learned` of the rows are among those that
-    the model was learned from. `of_parts` is what each part that rows join knows of them.
+    Which rows they are, where that is kept; targets that widen the bounds, between which
+    predictions stay. `learned` of the rows are among those that the model was learned from.
+    `of_parts` is what each part that rows join knows of them.
     """
 
-    moments: CommitteeMoments
-    tally: Tally | None
-    targets: Targets
+    moments: tuple[Moments, ...]
+    tally: Tally | None = None
+    targets: Any = None  # none at the fit
     learned: int = 0
     of_parts: tuple[Any, ...] = ()
 
     def __add__(self, other: RowSums) -> RowSums:
         return RowSums(
-            self.moments + other.moments,
+            tuple(map(operator.add, self.moments, other.moments)),
             add_tallies(self.tally, other.tally),
             widened(self.targets, other.targets),
             self.learned + other.learned,
@@ -125,7 +126,7 @@ def sum_rows(partition: Partition, fitted: Fitted, device: str) -> RowSums | Non
         if learned_from is not None:
             learned = int(np.isin(keys, learned_from.keys).sum())
         of_parts = (part.rows_of(keys, z, t, w) for part in fitted.row_parts)
-        return RowSums(moments.sums(x, t, w), tally_of_rows, targets, learned, tuple(of_parts))
+        return RowSums(moments.moments(x, t, w), tally_of_rows, targets, learned, tuple(of_parts))
 
     return sum_over_blocks(of_block, partition)
 
@@ -136,7 +137,7 @@ def block_keys(block: RowBlock, fitted: Fitted) -> RowKeys:
     return row_keys(X, block_targets(block), fitted.seed)
 
 
-def widened(targets: Targets, other: Targets) -> Targets:
+def widened(targets: Any, other: Any) -> Any:
     """Return the targets with bounds that include those of the others."""
     if isinstance(targets, NumericTargets) and isinstance(other, NumericTargets):
         wide = targets.widened(np.stack([other.low, other.high]), None)
@@ -202,11 +203,8 @@ def _check_weights(w: Any) -> None:
 def with_rows(fitted: Fitted, rows: RowSums) -> Fitted:
     """Return the model with more rows; say so where its sums are no longer exact."""
     changes, before = fitted.changes, fitted.moments
-    moments = before + rows.moments
-    steps = [layer.step for layer in fitted.layers]
-    if before.is_exact(steps, fitted.targets.step) and not moments.is_exact(
-        steps, fitted.targets.step
-    ):
+    moments = tuple(map(operator.add, before, rows.moments))
+    if are_exact(before, fitted) and not are_exact(moments, fitted):
         text = (
             "the sums over rows have grown beyond 2^53 units and are no longer exact: removing "
             "rows leaves rounding. Targets far outside those of the fit do that at once"
@@ -214,13 +212,19 @@ def with_rows(fitted: Fitted, rows: RowSums) -> Fitted:
         warn(AssumptionWarning("sums", "y", text))
     learned_from = fitted.learned_from
     if learned_from is None or not learned_from.chosen:
-        changes = replace(changes, added=changes.added + rows.moments.rows)
+        changes = replace(changes, added=changes.added + rows.moments[0].rows)
     return replace(
         fitted.with_moments(moments),
         targets=widened(fitted.targets, rows.targets),
         parts=_changed_parts(fitted, rows, operator.add),
         changes=changes,
     ).with_tally(add_tallies(fitted.tally, rows.tally))
+
+
+def are_exact(moments: Iterable[Moments], fitted: Fitted) -> bool:
+    """Return whether the sums of all members are those of whole numbers, without rounding."""
+    pairs = zip(moments, fitted.layers, strict=True)
+    return all(sums.is_exact(layer.step, fitted.targets.step) for sums, layer in pairs)
 
 
 def without_rows(fitted: Fitted, rows: RowSums) -> Fitted:
@@ -231,15 +235,16 @@ def without_rows(fitted: Fitted, rows: RowSums) -> Fitted:
     tally, removed, targets = None, rows.moments, fitted.targets
     if fitted.tally is not None and rows.tally is not None:
         tally = fitted.tally - rows.tally
-        removed = removed.of_rows(fitted.tally.rows - tally.rows)
+        count = fitted.tally.rows - tally.rows
+        removed = tuple(replace(sums, rows=count) for sums in removed)
         if isinstance(targets, NumericTargets):
             targets = targets.narrowed(tally.keys)
     changes, learned_from = fitted.changes, fitted.learned_from
-    count = removed.rows
+    count = removed[0].rows
     if learned_from is not None and learned_from.chosen:
         count = rows.learned
     return replace(
-        fitted.with_moments(fitted.moments - removed),
+        fitted.with_moments(map(operator.sub, fitted.moments, removed)),
         targets=targets,
         tally=tally,
         parts=_changed_parts(fitted, rows, operator.sub),

@@ -31,18 +31,6 @@ MANY_CLASSES = 10  # from which they do
 
 
 @dataclass(frozen=True)
-class Seed:
-    """Seeds of one member of a committee: of the keys of rows, and the member's number."""
-
-    rows: int
-    member: int
-
-    def generator(self, *purpose: int) -> np.random.Generator:
-        """Return the random numbers of one purpose."""
-        return np.random.default_rng([self.rows, *purpose, self.member])
-
-
-@dataclass(frozen=True)
 class FitSize:
     """The size of a fit, which decides how parts are learned."""
 
@@ -100,7 +88,12 @@ class PartFit:
     training_set: TrainingSet
     judged: TrainingSet  # with the held-out rows that judged the candidates, often fewer
     best: Candidate
-    seed: Seed
+    seed: int  # of the keys of rows
+    member: int  # number in the committee
+
+    def random_numbers(self, *purpose: int) -> np.random.Generator:
+        """Return the random numbers of one purpose."""
+        return np.random.default_rng([self.seed, *purpose, self.member])
 
 
 class Learner(ABC):

@@ -153,7 +153,7 @@ class NeighbourSearch(Learner):
         """Return the neighbours among all rows of the sample."""
         rows = fit.training_set.without_held_out.fit
         near = NearbyRows(fit.training_set.keys, points(rows.z, root), rows.t, rows.w)
-        return [Neighbours(root, count, 1.0, near.distinct(), fit.seed.rows)]
+        return [Neighbours(root, count, 1.0, near.distinct(), fit.seed)]
 
     def flops(self, size: FitSize) -> float:
         """Distances of held-out rows to all others."""
@@ -191,19 +191,15 @@ def points(z: Floats, root: Floats) -> Floats:
     return np.asarray(z @ root, np.float32)
 
 
-@dataclass(frozen=True)
-class Nearest:
-    """The nearest rows of each of m points: positions (m, n) and squared distances, in order."""
-
-    positions: np.ndarray[tuple[int, int], np.dtype[np.intp]]
-    square: Floats
+Nearest = tuple[np.ndarray[Any, np.dtype[np.intp]], Floats]
 
 
 def nearest(points: Floats, rows: NearbyRows, exclude: RowKeys | None = None) -> Iterator[Nearest]:
-    """Yield the nearest rows of the points, a block of them at a time.
+    """Yield positions (m, n) of the nearest rows of m points and their squared distances, in order.
 
-    Which rows are near is found by products in single precision; the order among them by
-    differences, which depend on the two rows alone and not on the others in their block.
+    A block of points at a time. Which rows are near is found by products in single precision; the
+    order among them by differences, which depend on the two rows alone and not on the others in
+    their block.
     """
     candidates = min(NEAREST + SLACK + (exclude is not None), len(rows))
     square_length = (rows.points * rows.points).sum(1)
@@ -220,16 +216,17 @@ def nearest(points: Floats, rows: NearbyRows, exclude: RowKeys | None = None) ->
         if exclude is not None:
             square[rows.keys[positions] == exclude[block, None]] = np.inf
         order = np.argsort(square, 1, kind="stable")[:, :NEAREST]
-        yield Nearest(np.take_along_axis(positions, order, 1), np.take_along_axis(square, order, 1))
+        yield np.take_along_axis(positions, order, 1), np.take_along_axis(square, order, 1)
 
 
 def kernel_means(near: Nearest, rows: NearbyRows, count: int) -> Floats:
     """Return the (m, K) kernel means of the targets of the nearest rows."""
-    finite = np.isfinite(near.square)
-    square = np.where(finite, near.square, 0.0)
+    positions, square = near
+    finite = np.isfinite(square)
+    square = np.where(finite, square, 0.0)
     width = square[:, min(count, square.shape[1]) - 1, None] + 1e-12
     kernel = np.exp(-2 * square / width)
     kernel -= np.exp(-2 * square.max(1, keepdims=True) / width)
-    weights = (kernel + MIN_KERNEL) * finite * rows.w[near.positions]
+    weights = (kernel + MIN_KERNEL) * finite * rows.w[positions]
     total = np.maximum(weights.sum(1, keepdims=True), np.finfo(float).tiny)
-    return np.einsum("mn,mnk->mk", weights / total, rows.t[near.positions])
+    return np.einsum("mn,mnk->mk", weights / total, rows.t[positions])

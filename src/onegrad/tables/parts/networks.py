@@ -209,7 +209,7 @@ class CodedTraining(Learner):
         self, fit: PartFit, rows: TrainingSet, number: int, last_epoch: int | None = None
     ) -> tuple[CodedNetwork, int]:
         """Train the network of this number, and return the epoch that counts."""
-        rng = fit.seed.generator(CODED, number)
+        rng = fit.random_numbers(CODED, number)
         return train_coded_network(rows, self, fit.best.layer.bound, rng, last_epoch)
 
     def flops(self, size: FitSize) -> float:

@@ -127,12 +127,12 @@ class Boosting(Learner):
         progress = fit.training_set.progress
         if progress.stopped:
             return
-        trees = grow_trees(fit.training_set, self, fit.seed.generator(BOOSTED))
+        trees = grow_trees(fit.training_set, self, fit.random_numbers(BOOSTED))
 
         def relearn() -> list[BoostedTrees]:
             plan = replace(self, trees=len(trees))
             rows = fit.training_set.without_held_out
-            again = grow_trees(rows, plan, fit.seed.generator(BOOSTED))
+            again = grow_trees(rows, plan, fit.random_numbers(BOOSTED))
             return [trees if progress.stopped else again]
 
         yield Trial(trees(fit.judged.held_out.z), trees, relearn)
