@@ -195,6 +195,8 @@ class AssumptionWarning(UserWarning):
     theory : the theory, or the step of an estimator, whose assumption does not hold.
     field : the field, argument or column that breaks it.
     text : one line that says what that means for the result.
+    recorded_only : True for a condition of a proof beyond which networks follow the formulas too:
+        results list it among their warnings, but nothing is printed.
 
     Examples
     --------
@@ -207,16 +209,17 @@ class AssumptionWarning(UserWarning):
     True
     """
 
-    def __init__(self, theory: str, field: str, text: str) -> None:
-        super().__init__(theory, field, text)
+    def __init__(self, theory: str, field: str, text: str, recorded_only: bool = False) -> None:
+        super().__init__(theory, field, text, *(True,) * recorded_only)
         self.theory, self.field, self.text = theory, field, text
+        self.recorded_only = recorded_only
 
     def __str__(self) -> str:
         return printable(self.text)
 
 
 def warn(*concerns: Warning) -> None:
-    """Issue each warning at the line outside this package that led here."""
+    """Issue each warning at the line outside this package that led here; not what is recorded."""
     frame = sys._getframe()
     # warnings.warn has skip_file_prefixes from Python 3.12 on only
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE_FOLDER):
@@ -228,6 +231,8 @@ def warn(*concerns: Warning) -> None:
         "registry": frame.f_globals.setdefault("__warningregistry__", {}),  # for once per place
     }
     for concern in concerns:
+        if getattr(concern, "recorded_only", False):
+            continue
         warnings.warn_explicit(concern, type(concern), **place)
 
 

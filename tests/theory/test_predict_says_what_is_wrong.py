@@ -90,6 +90,28 @@ def test_broken_assumptions_warn_and_are_named(theory):
             og.spectrum(p) if theory == "spectrum" else og.predict(p, theory=theory)
 
 
+CONDITIONS = [  # activation, teacher, fields whose condition the theorems assume and do not find
+    ("softplus", "softplus", []),
+    ("tanh", "relu", []),
+    ("relu", "tanh", ["activation"]),
+    ("elu", "H1 + H2/sqrt(2)", ["activation", "teacher"]),
+    ("H1 + H3/6", "sign(x)", ["activation", "teacher"]),
+]
+
+
+@pytest.mark.parametrize("theory", ["small-step", "staircase"])
+@pytest.mark.parametrize(("activation", "teacher", "fields"), CONDITIONS)
+def test_conditions_of_the_proofs_are_recorded_in_silence(theory, activation, teacher, fields):
+    p = og.Problem(**BASE | {"activation": activation, "teacher": teacher}, alpha=0.2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        recorded = og.predict(p, theory=theory).warnings
+    assert [w.field for w in recorded if "theorem assumes" in str(w)] == fields
+    assert not [w for w in caught if "theorem assumes" in str(w.message)]
+    untrained = og.predict(p, theory=theory, eta=0.0).warnings
+    assert not [w for w in untrained if "theorem assumes" in str(w)]
+
+
 def test_one_warning_for_a_whole_curve():
     alphas = [0.0, 0.1, 0.25, 0.3, 1 / 3, 0.5, 0.6]
     with warnings.catch_warnings(record=True) as caught:

@@ -159,12 +159,12 @@ def _headline(study: Study, entry: Facts, facts: Facts) -> Headline:
         allowed = "a number or a value with an interval (studies/findings.py)"
         raise InvalidInput(f"{study.name}: headline value {entry['value']}", value, allowed)
     limits = {k: float(_fact(entry[k], facts)) for k in ("above", "below") if k in entry}
-    exact = not hasattr(value, "interval")
+    low, high = getattr(value, "interval", (value, value))  # a plain number is exact
     return Headline(
         sentence=filled(entry.get("says", study.spec.text.get("title", study.name)), facts),
         quantity=filled(entry["quantity"], facts),
         shown=str(value) if isinstance(value, Selection) else f"{value:.3g}",
-        interval=(float(value), float(value)) if exact else value.interval,
+        interval=(float(low), float(high)),
         **limits,
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from onegrad.experiments import Check, Results, check
 from onegrad.pictures import style
-from onegrad.studies.findings import Facts
+from onegrad.studies.findings import Estimate, Facts, power_law
 from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.direction import direction
 
@@ -75,8 +75,12 @@ def checks(results: Results) -> list[Check]:
 def facts(results: Results) -> Facts:
     """Return the rate at which the gradient becomes rank one."""
     rest = results["growing"].curve("n", "rest")
+    rests = [Estimate.at(rest, i) for i in range(len(rest.x))]
+    most = results["labels"].ordered("n")[-1]
     return {
-        "exponent": -float(np.polyfit(np.log(rest.x), np.log(rest.y), 1)[0]),
+        "exponent": power_law(rest.x.tolist(), rests),
+        "cosine": Estimate.of(most.values["cosine"]),
+        "ratio": most.problem.n / most.problem.d,
         "smallest": int(rest.x[0]),
         "largest": int(rest.x[-1]),
         "scaled_first": rest.y[0] * math.sqrt(rest.x[0]),

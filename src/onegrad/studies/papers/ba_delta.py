@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments import Check, Results, check
+from onegrad.arrays import Floats
+from onegrad.experiments import Check, Points, Results, check
 from onegrad.pictures import style
 from onegrad.studies.drawing import gains
-from onegrad.studies.findings import Facts
+from onegrad.studies.findings import Estimate, Facts
 
 WIDTHS = (0.5, 1.0, 2.0)  # N/d that are drawn on the left
 _STAIR: Any = {"linestyle": style.LONG_DASHES, "linewidth": 1.0}
@@ -76,10 +77,27 @@ def facts(results: Results) -> Facts:
     eta = wide.levels("eta")[-1]
     fading = wide.where(eta=eta).curve("N/d", "risk")
     slope = math.log(fading.y[-1] / fading.y[-2]) / math.log(fading.x[-1] / fading.x[-2])
+    networks = gains(results["networks"], "risk")
+    steps, widths = networks.levels("eta"), networks.levels("N")
+    low, high = (Estimate.of(_gain(networks, widths[0], e)) for e in (steps[0], steps[-1]))
+    fall = Estimate.of(_gain(networks, widths[0], eta) - _gain(networks, widths[-1], eta))
     return {
+        "low": low,
+        "high": high,
+        "growing": Estimate.of(
+            _gain(networks, widths[0], steps[-1]) - _gain(networks, widths[0], steps[0])
+        ),
+        "fading": fall,
+        "widths": [N / networks[0].problem.d for N in (widths[0], widths[-1])],
+        "steps": [steps[0], steps[-1]],
         "grows": bool(all(np.all(np.diff(curve.y) > 0) for curve in curves)),
         "largest": curves[0].x[-1],
         "short_of_limit": max(short),
         "exponent": -slope,
         "eta": eta,
     }
+
+
+def _gain(networks: Points, N: int, eta: float) -> Floats:
+    """Return the gain at a width and a step, one value per seed."""
+    return networks.where(N=N, eta=eta)[0].values["risk"]

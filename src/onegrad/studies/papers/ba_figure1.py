@@ -7,7 +7,7 @@ import numpy as np
 from onegrad.experiments import Check, Points, Results, compare_results
 from onegrad.pictures import style
 from onegrad.studies.drawing import errors_against, kernel_bound
-from onegrad.studies.findings import Facts
+from onegrad.studies.findings import Estimate, Facts
 from onegrad.studies.papers.ba_figure3a import relative_gain
 
 
@@ -48,8 +48,14 @@ def facts(results: Results) -> Facts:
     """Return at which sample sizes networks with the large step are below the kernel bound."""
     simulated = results["simulation"]
     large = simulated.where(eta=max(step_labels(simulated))).curve("n/d", "risk")
-    bound = kernel_bound(results["uniform"])
-    return {"bound": bound, "below": [f"{x:g}" for x in large.x[large.y + 2 * large.se < bound]]}
+    bound, small = kernel_bound(results["uniform"]), relative_gain(simulated, 1.0, "n")
+    return {
+        "bound": bound,
+        "below": [f"{x:g}" for x in large.x[large.y + 2 * large.se < bound]],
+        "ratio": large.x[-1],
+        "beyond": Estimate(bound - large.y[-1], large.se[-1]),
+        "gain": Estimate.at(small, -1),
+    }
 
 
 def step_labels(simulated: Points) -> dict[float, str]:

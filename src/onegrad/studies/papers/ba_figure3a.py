@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import numpy as np
+
 from onegrad.experiments import Points, Results, compare_results, comparison_of
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import errors_against, kernel_bound, relative_difference
-from onegrad.studies.findings import Facts
+from onegrad.studies.findings import Estimate, Facts, smallest
 
 _AXES = {"n": "sample size $n/d$", "N": "width $N/d$"}
 
@@ -51,4 +53,17 @@ def facts(results: Results) -> Facts:
     """Return how far the limit of Theorem 5 is from the networks at these sizes."""
     limit = compare_results(results["simulation"], results["small-step"], ("risk",), "small step")
     differences = (abs(c.difference / c.simulated) for c in limit)
-    return {"theorem5_difference": max(differences, default=float("nan"))}
+    simulated, bound = results["simulation"], kernel_bound(results["uniform"])
+    size = "n" if len(simulated.levels("n")) > 1 else "N"
+    gain = relative_gain(simulated, simulated.levels("eta")[-1], size)
+    above = [Estimate(p.mean("risk") - bound, p.se("risk")) for p in simulated if p.problem.step]
+    return {
+        "theorem5_difference": max(differences, default=float("nan")),
+        "above_bound": smallest(above),
+        "gain": smallest([Estimate.at(gain, i) for i in range(len(gain.x))]),
+        "fading": Estimate(gain.y[0] - gain.y[-1], float(np.hypot(gain.se[0], gain.se[-1]))),
+        "first": Estimate.at(gain, 0),
+        "last": Estimate.at(gain, -1),
+        "eta": simulated.levels("eta")[-1],
+        "ratios": [gain.x[0], gain.x[-1]],
+    }

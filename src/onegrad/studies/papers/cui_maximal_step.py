@@ -6,7 +6,7 @@ from typing import Any
 from onegrad.experiments import Results, comparison_of
 from onegrad.pictures import style
 from onegrad.studies.drawing import errors_against
-from onegrad.studies.findings import Facts
+from onegrad.studies.findings import Facts, paired_difference
 
 
 def draw(results: Results) -> Any:
@@ -32,6 +32,9 @@ def facts(results: Results) -> Facts:
     return {
         "bound": results["uniform"][0].mean("kernel_bound"),
         "best": best.problem.step / math.sqrt(best.problem.N),
+        "larger_is_worse": paired_difference(
+            most.ordered("eta")[-1].values["test"], most.ordered("eta")[-2].values["test"]
+        ),
         "ratio": best.problem.n / best.problem.d,
     }
 

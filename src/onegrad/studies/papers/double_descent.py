@@ -6,6 +6,7 @@ from typing import Any
 from onegrad.experiments import Check, Points, Results, compare_results
 from onegrad.pictures import style
 from onegrad.studies.drawing import errors_against
+from onegrad.studies.findings import Facts, PairedEstimate, paired_ratio
 
 _ACCURACY = 0.01  # of the limit, which leaves out corrections of order 1/d
 PEAK = (0.8, 1.25)  # widths N/n at which these corrections diverge if the penalty is small
@@ -37,3 +38,14 @@ def checks(results: Results) -> list[Check]:
         if not low < p.field("N/n") < high or p.problem.ridge > SMALL_PENALTY
     )
     return compare_results(away, results["theory"], ("train", "test"), "random features", _ACCURACY)
+
+
+def facts(results: Results) -> Facts:
+    """Return the test error at N = n over that at the largest N, by the smallest and largest λ."""
+    simulated = results["simulation"]
+    widest, n = simulated.levels("N")[-1], simulated[0].problem.n
+    ratios: list[PairedEstimate] = []
+    for ridge in simulated.levels("ridge"):
+        at, wide = (simulated.where(N=N, ridge=ridge)[0].values["test"] for N in (n, widest))
+        ratios.append(paired_ratio(at, wide))
+    return {"peak": ratios[0], "penalised": ratios[-1], "widest": widest / n}

@@ -9,6 +9,7 @@ from onegrad.arrays import Floats
 from onegrad.experiments import Check, Point, Results, check, outlier_accuracy
 from onegrad.pictures import style
 from onegrad.studies.drawing import seed_curve
+from onegrad.studies.findings import Estimate, Facts
 
 VECTORS = 2
 _MIN_DISTANCE = 1.3  # an outlier this many edges out is compared: nearer ones mix with the bulk
@@ -57,3 +58,10 @@ def checks(results: Results) -> list[Check]:
                 claim = "outlier equation"
                 rows.append(check(name, p.problem, measured, float(expected), claim, accuracy))
     return rows
+
+
+def facts(results: Results) -> Facts:
+    """Return the squared cosines of vector k with He_k at the largest step."""
+    last = results["networks"].ordered("alpha")[-1]
+    aligned = [Estimate.of(alignment(last, k, k)) for k in range(VECTORS)]
+    return {"aligned": aligned, "alpha": last.problem.alpha, "n": last.problem.n}

@@ -2,9 +2,14 @@
 
 from typing import Any
 
+import numpy as np
+
 from onegrad.experiments import Results, comparison_of
 from onegrad.pictures import style
 from onegrad.studies.drawing import draw_growing_theory, with_a_step
+from onegrad.studies.findings import Facts
+
+SECOND_STAIR, THIRD_STAIR = 0.29, 0.35  # exponents on these stairs
 
 
 def draw(results: Results) -> Any:
@@ -20,3 +25,14 @@ def draw(results: Results) -> Any:
 
 
 checks = comparison_of("simulation", "uniform", ("train", "test"))
+
+
+def facts(results: Results) -> Facts:
+    """Return the share of the third stair, from 0 on the second, at the largest n."""
+    growing, stairs = results["growing"], results["corrected"].curve("alpha", "test")
+    n = growing.levels("n")[-1]
+    curve = growing.where(n=n).curve("alpha", "test")
+    second, third = np.interp((SECOND_STAIR, THIRD_STAIR), stairs.x, stairs.y)
+    level = np.interp(THIRD_STAIR, curve.x, curve.y)
+    share = float((second - level) / (second - third))
+    return {"share": share, "n": style.power_of_ten(n), "alpha": THIRD_STAIR}

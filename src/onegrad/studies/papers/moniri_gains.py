@@ -7,7 +7,7 @@ import numpy as np
 from onegrad.experiments import Check, Results, check
 from onegrad.pictures import style
 from onegrad.studies.drawing import gains, with_gaps
-from onegrad.studies.findings import Facts
+from onegrad.studies.findings import Estimate, Facts
 
 _SETTINGS = "12"
 _LABELS = {"train": "training objective", "test": "test error"}
@@ -72,5 +72,8 @@ def facts(results: Results) -> Facts:
             )
             two = abs(second - first) > 1e-6
             limits.append({"formulas": words, "first": first, "second": second, "stairs": two})
-        settings.append({"setting": k, "limits": limits})
+        simulated = gains(results.joined(f"simulation-{k}", f"untrained-{k}"), *_LABELS)
+        largest = max(simulated, key=lambda p: p.mean("test"))
+        measured = Estimate.of(largest.values["test"])
+        settings.append({"setting": k, "limits": limits, "measured": measured})
     return {"settings": settings}

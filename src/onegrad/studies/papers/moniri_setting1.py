@@ -7,7 +7,7 @@ import numpy as np
 from onegrad.experiments import Check, Results, compare_results
 from onegrad.pictures import style
 from onegrad.studies.drawing import with_a_step, with_gaps
-from onegrad.studies.findings import Facts
+from onegrad.studies.findings import Estimate, Facts
 
 _LABELS = {"train": "training objective", "test": "test error"}
 SOURCES = {"uniform": "uniform theory", "simulation": "networks"}
@@ -55,6 +55,11 @@ def facts(results: Results) -> Facts:
         "levels": list(dict.fromkeys(np.round(levels, 6))),
         "difference": float(np.abs(levels / curve.y[inside] - 1).max()),
         "bound": bound,
+        "below_bound": Estimate(bound - curve.y[-1], float(np.asarray(curve.se)[-1])),
+        "largest": curve.x[-1],
+        "gain": Estimate(curve.y[0] - curve.y[-1], float(np.hypot(curve.se[0], curve.se[-1]))),
+        "linear": results["uniform"][0].mean("linear"),
+        "last": Estimate.at(curve, -1),
         "crossings": crossings if len(crossings) == len(SOURCES) else [],
     }
 

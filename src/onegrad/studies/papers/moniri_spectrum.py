@@ -11,7 +11,7 @@ from onegrad.arrays import Floats
 from onegrad.experiments import Check, Point, Results, check, outlier_accuracy
 from onegrad.pictures import style
 from onegrad.problem import Problem
-from onegrad.studies.findings import Facts
+from onegrad.studies.findings import Estimate, Facts
 from onegrad.theory.direction import direction
 
 STEP_FACTOR = 2.0  # c of the step c n^alpha, as in the TOML
@@ -124,7 +124,8 @@ def facts(results: Results) -> Facts:
         seen = [{"count": k, "networks": n} for k, n in enumerate(counts.tolist()) if n]
         predicted = len(feature_outliers(theory))
         step = f"α = {step_exponent(network.problem):.2f}" if spikes else "no step"
-        counted.append({"step": step, "predicted": predicted, "seen": seen})
+        number = Estimate.of(np.sum(network.values["F"] > edge, axis=1))
+        counted.append({"step": step, "predicted": predicted, "seen": seen, "number": number})
     growing = [
         {"n": style.power_of_ten(p.problem.n), "predicted": len(feature_outliers(p))}
         for p in results["growing"].ordered("n")

@@ -2,9 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
 
 from onegrad.exceptions import AssumptionWarning, OutOfScope
+from onegrad.functions import Function
 from onegrad.problem import Problem
+
+_NEAR, _FAR, _GROWTH = 10.0, 1e3, 2.0  # a slope that grows by more from near to far is unbounded
 
 
 @dataclass(frozen=True)
@@ -15,17 +21,29 @@ class Assumption:
     statement: str  # the assumption in words
     violated: Callable[[Problem], bool]  # whether a problem is outside
     consequence: str = ""  # what is lost without it
+    recorded_only: bool = False  # a condition of the proof: see AssumptionWarning
 
     def warning(self, theory: str) -> AssumptionWarning:
         """Return the warning that a theory was used outside this assumption."""
         lost = f"; {self.consequence}" if self.consequence else ""
         text = f"{theory} theory, {self.field}: {self.statement}{lost}"
-        return AssumptionWarning(theory, self.field, text)
+        return AssumptionWarning(theory, self.field, text, self.recorded_only)
 
 
 def is_uncentred(p: Problem) -> bool:
     """Return whether the activation has a constant part."""
     return bool(abs(p.sigma.c[0]) > 1e-12 * p.sigma.second_moment**0.5)
+
+
+@lru_cache(maxsize=256)
+def is_lipschitz(f: Function) -> bool:
+    """Return whether a function is continuous with a bounded slope, by its slope far out."""
+    if not f.continuous:
+        return False
+    with np.errstate(all="ignore"):
+        near = abs(f.derivative(np.linspace(-_NEAR, _NEAR, 401))).max()
+        far = abs(f.derivative(np.array([-_FAR, _FAR]))).max()
+    return bool(far <= _GROWTH * near)  # False for NaN
 
 
 OF_EVERY_NETWORK = (
@@ -52,27 +70,44 @@ OF_TRAINED_NETWORKS = (
         "without it nothing is learned",
     ),
 )
+OF_THEOREMS = (  # of the papers, beyond whose conditions networks follow the formulas too
+    Assumption(
+        "activation",
+        "the theorem assumes an activation with three bounded derivatives",
+        lambda p: bool(p.sigma.kinks) or not is_lipschitz(p.sigma),
+        recorded_only=True,
+    ),
+    Assumption(
+        "teacher",
+        "the theorem assumes a Lipschitz teacher",
+        lambda p: not is_lipschitz(p.sigma_star),
+        recorded_only=True,
+    ),
+)
 
 
 def violated_assumptions(
-    problems: Sequence[Problem], *, trained: bool = True
+    problems: Sequence[Problem], *, trained: bool = True, theorem: bool = False
 ) -> tuple[Assumption, ...]:
     """Return the assumptions that some of the problems violate.
 
     trained : also those of the gradient step, for the problems that take one.
+    theorem : also the smoothness that the papers' theorems assume.
     """
     violated = [a for a in OF_EVERY_NETWORK if any(map(a.violated, problems))]
     if trained:
         stepped = [p for p in problems if p.step > 0]
-        violated += [a for a in OF_TRAINED_NETWORKS if any(map(a.violated, stepped))]
+        assumptions = OF_TRAINED_NETWORKS + theorem * OF_THEOREMS
+        violated += [a for a in assumptions if any(map(a.violated, stepped))]
     return tuple(violated)
 
 
 def assumption_warnings(
-    theory: str, problems: Sequence[Problem], *, trained: bool = True
+    theory: str, problems: Sequence[Problem], *, trained: bool = True, theorem: bool = False
 ) -> tuple[AssumptionWarning, ...]:
     """Return one warning for each assumption that some of the problems violate."""
-    return tuple(a.warning(theory) for a in violated_assumptions(problems, trained=trained))
+    violated = violated_assumptions(problems, trained=trained, theorem=theorem)
+    return tuple(a.warning(theory) for a in violated)
 
 
 def require_linear_part(theory: str, problems: Sequence[Problem]) -> None:

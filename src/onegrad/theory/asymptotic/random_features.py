@@ -78,7 +78,8 @@ def lower_errors(s: Scalars, drops: Pair, warnings: tuple[AssumptionWarning, ...
 def small_step_errors(problems: Sequence[Problem]) -> Errors:
     """Return the errors after one constant-size step: the untrained ones less the drops."""
     s = Scalars.of(problems)
-    return lower_errors(s, small_step_drops(s), assumption_warnings("small-step", problems))
+    warnings = assumption_warnings("small-step", problems, theorem=True)
+    return lower_errors(s, small_step_drops(s), warnings)
 
 
 def small_step_drops(s: Scalars) -> Pair:

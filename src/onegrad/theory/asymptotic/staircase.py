@@ -134,7 +134,7 @@ def _spikes(problems: Sequence[Problem]) -> tuple[Ints, tuple[AssumptionWarning,
         covered = "n >= 2, since it counts spikes by eta = n**alpha"
         raise OutOfScope("staircase", "n", without_alpha.n, covered)
     count, warnings = spike_counts([p.alpha for p in problems])
-    return count, assumption_warnings("staircase", problems) + warnings
+    return count, assumption_warnings("staircase", problems, theorem=True) + warnings
 
 
 def all_degrees(count: Ints) -> Bools:

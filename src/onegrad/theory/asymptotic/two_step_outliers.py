@@ -37,19 +37,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
 from onegrad.arrays import Floats
-from onegrad.exceptions import OutOfScope, check_choice
+from onegrad.exceptions import OutOfScope
 from onegrad.functions import MultiIndex
 from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.hermite import gauss_hermite, gaussian_rule
 from onegrad.problem import Problem
 from onegrad.theory import scope
 from onegrad.theory.asymptotic.assumptions import require_linear_part
+from onegrad.theory.asymptotic.outliers import readout_law
 
 _NAME = "two-step outliers"
 READ_FIELDS = ("activation", "teacher", "noise", "alpha", "eta", "later_alpha", "n_step", "weights")
@@ -61,7 +61,7 @@ UNREAD_FIELDS = (
     "batches",
     "readout",
 )  # after the steps
-LEFT_NODES, TEACHER_NODES, INDEX_NODES, LABEL_NOISE_NODES = 40, 40, 24, 9
+TEACHER_NODES, INDEX_NODES, LABEL_NOISE_NODES = 40, 24, 9
 MIN_GRID, GRID_STEP = 21, 0.1  # of slopes against the mean, a cubic spline: off by 1e-6
 LARGEST_TERM = 8  # of the terms that are listed
 ZERO = 1e-9  # a smaller coefficient or exponent is zero up to rounding
@@ -138,7 +138,6 @@ def _require_covered(problem: Problem) -> None:
         raise OutOfScope(_NAME, "steps", problem.steps, "two steps")
     if problem.step == 0:
         raise OutOfScope(_NAME, "alpha", problem.alpha, "a first step")
-    check_choice("readout", problem.readout, _READOUTS)
     require_linear_part(_NAME, [problem])
 
 
@@ -149,20 +148,6 @@ def _exponents(first: float, second: float, n: int) -> Floats:
     return np.array([max(alpha_1, alpha_2), *later])
 
 
-def _uniform_rule() -> tuple[Floats, Floats]:
-    """Return Gauss-Legendre nodes of the uniform law of variance 1."""
-    x, weights = np.polynomial.legendre.leggauss(LEFT_NODES)
-    return math.sqrt(3) * x, weights / 2
-
-
-_READOUTS: dict[str, Any] = {  # nodes and weights of g = sqrt(N) a
-    "gaussian": lambda: gauss_hermite(LEFT_NODES),
-    "uniform": _uniform_rule,
-    "constant": lambda: (np.ones(1), np.ones(1)),
-    "rademacher": lambda: (np.array([-1.0, 1.0]), np.full(2, 0.5)),
-}
-
-
 def squared_strengths(problem: Problem, first: float, second: float) -> Floats:
     """Return the squared singular values of what the two steps add to W_0, the largest first."""
     teacher, sigma, phi0 = problem.sigma_star, problem.sigma, problem.phi_step
@@ -170,7 +155,7 @@ def squared_strengths(problem: Problem, first: float, second: float) -> Floats:
     energy = teacher.second_moment + problem.noise**2
     c_star, b = float(teacher.c[1]), math.sqrt(phi0 * energy)
     scale = first * float(sigma.c[1]) / math.sqrt(problem.N)  # eta_1 c_1 a = scale g
-    g, weight = _READOUTS[problem.readout]()
+    g, weight = readout_law(problem.readout)
 
     # rows: x along the teacher, z along the rest of beta, noise; all flattened to (rows,)
     drawn = same and problem.noise  # on fresh rows the index does not know the noise
