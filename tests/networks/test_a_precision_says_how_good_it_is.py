@@ -80,11 +80,11 @@ def test_fast_is_fast_enough_for_small_penalties_and_large_steps():
 
 def test_a_quarter_of_a_standard_error_is_a_warning():
     def quantity(mean, se):
-        return simulation.SampleMean(mean, se, np.zeros((2, 1)))
+        return simulation.SampleMean(mean, se, np.zeros((2, 1)), (0, 1))
 
     def warned(share):
-        off = simulation.SampleMean(share * 0.01 / 2.0, 0.0, np.zeros((2, 1)))
-        none = simulation.SampleMean(0.0, 0.0, np.zeros((2, 1)))
+        off = simulation.SampleMean(share * 0.01 / 2.0, 0.0, np.zeros((2, 1)), (0, 1))
+        none = simulation.SampleMean(0.0, 0.0, np.zeros((2, 1)), (0, 1))
         error = simulation.PrecisionError((0, 1), train=none, test=off)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

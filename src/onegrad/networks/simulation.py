@@ -10,48 +10,31 @@ from typing import Any
 import numpy as np
 
 from onegrad import __version__
-from onegrad.arrays import Floats, standard_error
 from onegrad.exceptions import AssumptionWarning, warn
 from onegrad.io.json_values import json_values
 from onegrad.io.progress import as_progress
 from onegrad.networks.plan import Plan, make_plan, repeat_plan
 from onegrad.networks.run import run_plan
+from onegrad.networks.sample_mean import SampleMean
 from onegrad.pictures.error_curves import check_quantities, draw_measured_errors
 from onegrad.pictures.result_tables import (
     dataframe,
     html_table,
     network_count,
     row_with_errors,
-    with_error,
 )
-from onegrad.problem import Problem, check_axes, list_axes, representation_warnings
+from onegrad.problem import (
+    Problem,
+    check_axes,
+    list_axes,
+    quick_start,
+    representation_warnings,
+)
 
 # part of a standard error that the precision may be off without a warning: both together are then
 # (1 + 1/16)^(1/2), 3 % more than chance alone
 MAX_ERROR_SHARE = 0.25
-MAX_MEANS_SHOWN = 12
 QUANTITIES = ("train", "test", "risk", "squared_loss")
-
-
-@dataclass(frozen=True)
-class SampleMean:
-    """Mean over the seeds, its standard error, and the values with a leading axis of seeds."""
-
-    mean: Any  # a float, or an array of the grid's shape
-    se: Any
-    values: Floats
-
-    @classmethod
-    def over_seeds(cls, values: Floats) -> SampleMean:
-        """Summarise values whose first axis counts the seeds."""
-        return cls(values.mean(0)[()], standard_error(values), values)
-
-    def __repr__(self) -> str:
-        if np.ndim(self.mean) == 0:
-            return with_error(self.mean, self.se)
-        pairs = list(zip(np.ravel(self.mean), np.ravel(self.se), strict=True))
-        shown = [with_error(*pair) for pair in pairs[:MAX_MEANS_SHOWN]]
-        return f"[{', '.join(shown + ['...'] * (len(pairs) > MAX_MEANS_SHOWN))}]"
 
 
 @dataclass(frozen=True)
@@ -194,7 +177,7 @@ class Simulation:
 
 
 def simulate(
-    problem: Problem,
+    problem: Problem | None = None,
     seeds: int | Sequence[int] = 20,
     *,
     device: str = "cpu",
@@ -217,7 +200,7 @@ def simulate(
 
     Parameters
     ----------
-    problem : sizes, functions, noise, ridge and step.
+    problem : sizes, functions, noise, ridge and step; by default those of the quick start.
     seeds : number of networks, or a list of their seeds; (problem, seed) fixes the numbers.
     device, dtype : "cpu" is NumPy; "torch", "cuda" and "cuda:k" are torch. "float64" or "float32".
     precision : instead of a dtype, "exact" (float64), "single" or "fast": products on a GPU's
@@ -239,7 +222,8 @@ def simulate(
 
     Returns
     -------
-    Simulation : means, standard errors and the value of every network.
+    Simulation : means with standard errors, which are numbers to compute with, and the value of
+        every network.
 
     See Also
     --------
@@ -253,6 +237,7 @@ def simulate(
     0.110 ± 0.013
     """
     check_axes(simulate, axes)
+    problem = problem or quick_start()
     began = time.perf_counter()
     plan = make_plan(
         problem,
@@ -273,7 +258,7 @@ def simulate(
     if model == "trained":
         warn(*representation_warnings(plan.points))
     quantities = {
-        name: SampleMean.over_seeds(values.reshape(-1, *plan.shape))
+        name: SampleMean.over_seeds(values.reshape(-1, *plan.shape), plan.seeds)
         for name, values in run_plan(plan, as_progress(progress) if progress else None).items()
     }
     # float64 and `dtype` are taken as they are; a precision states how far it is from float64
@@ -310,7 +295,7 @@ def _precision_error(plan: Plan, quantities: dict[str, SampleMean]) -> Precision
 
     def difference(name: str) -> SampleMean:
         reference = exact[name].reshape(-1, *plan.shape)
-        return SampleMean.over_seeds(quantities[name].values[:k] / reference - 1)
+        return SampleMean.over_seeds(quantities[name].values[:k] / reference - 1, repeated.seeds)
 
     return PrecisionError(repeated.seeds, difference("train"), difference("test"))
 
