@@ -36,7 +36,7 @@ def test_predict_prints_a_line_a_point_and_the_bound(capsys):
 
 def test_predict_draws_a_curve(tmp_path, capsys):
     path = tmp_path / "curve.svg"
-    options = ["--alpha", "0:0.45:8", "--theory", "small-step", "--teacher", "H1 + H2"]
+    options = ["--alpha", "0:0.45:8", "--theory", "uniform", "--teacher", "H1 + H2"]
     assert main(["predict", *SIZES, *options, "--plot", str(path)]) == 0
     text = path.read_text()
     assert text.startswith("<?xml") and len(text) > 5000

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from onegrad import Problem
-from onegrad.experiments.checks import Check, Verdict, compare_results, normal_score
+from onegrad.arrays import normal_score
+from onegrad.experiments.checks import Check, Verdict, compare_results
 from onegrad.experiments.results import Point, Points
 
 PROBLEM = Problem(n=100, d=50, N=75, eta=1.0)

@@ -15,6 +15,7 @@ from onegrad.arrays.namespace import Floats as Floats
 from onegrad.arrays.namespace import erf as erf
 from onegrad.arrays.namespace import is_torch as is_torch
 from onegrad.arrays.namespace import namespace as namespace
+from onegrad.arrays.namespace import normal_score as normal_score
 from onegrad.arrays.namespace import one_minus_square as one_minus_square
 from onegrad.arrays.namespace import standard_error as standard_error
 from onegrad.arrays.namespace import to_numpy as to_numpy

@@ -53,3 +53,15 @@ def standard_error(values: Any, axis: int = 0) -> Any:
     if k < 2:
         return np.full_like(values.mean(axis), np.nan)[()]
     return values.std(axis, ddof=1) / np.sqrt(k)
+
+
+def normal_score(t: Any, freedom: Any) -> Any:
+    """Return the normal quantile with the tail probability of Student's t, element by element.
+
+    A few seeds count for less in this way; NaN without a degree of freedom.
+    """
+    t, freedom = np.asarray(t, dtype=float), np.asarray(freedom, dtype=float)
+    with np.errstate(invalid="ignore"):
+        tail = scipy.special.stdtr(np.where(freedom >= 1, freedom, np.nan), -np.abs(t))
+    # ndtri(0) is infinite
+    return np.copysign(-scipy.special.ndtri(np.maximum(tail, 1e-300)), t)[()]

@@ -14,7 +14,7 @@ from typing import Any
 from onegrad.exceptions import InvalidInput
 from onegrad.functions.function import with_hermite_sum
 from onegrad.io.ranges import parse_numbers
-from onegrad.problem import FIELDS, RATIO_FIELDS, Problem
+from onegrad.problem import FIELDS, QUICK_START, RATIO_FIELDS, Problem
 from onegrad.problem.conventions import size_from_ratio
 
 METAVARS = {"whole": "X", "number": "X", "text": "F", "law": "LAW", "choice": "WHICH"}
@@ -26,14 +26,6 @@ EVERYDAY_FIELDS = (
 )  # fmt: skip
 INSTEAD = {"eta": "alpha", "phi": "d", "psi": "N"}  # options that take the place of a default
 DEFAULT_SETTING = "quick-start"  # the setting of the docs' first page
-QUICK_START = {
-    "n": "4000",
-    "d": "500",
-    "N": "1000",
-    "activation": "softplus",
-    "teacher": "H1 + H2/sqrt(2)",
-    "alpha": "0.4",
-}
 
 
 @dataclass(frozen=True)
@@ -126,7 +118,7 @@ def read_problem_options(args: argparse.Namespace) -> ProblemOptions:
     fields = {**FIELDS, **RATIO_FIELDS}
     texts = {name: value for name in fields if (value := getattr(args, name)) is not None}
     sizes_given = bool({*SIZES, *RATIO_FIELDS} & texts.keys())
-    defaults = dict(QUICK_START)
+    defaults = {name: str(value) for name, value in QUICK_START.items()}
     for name in INSTEAD.keys() & texts.keys():
         option, other = fields[name].option, fields[INSTEAD[name]].option
         if INSTEAD[name] in texts:

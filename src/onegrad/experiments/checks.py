@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.special import ndtri, stdtr
 
-from onegrad.arrays import Floats, standard_error
+from onegrad.arrays import Floats, normal_score, standard_error
 from onegrad.experiments.results import Points, Results
 from onegrad.problem import Problem
 
@@ -72,13 +71,13 @@ class Check:
     @property
     def z(self) -> float:
         """Difference in standard errors, as the normal score of Student's t."""
-        return normal_score(self.difference / self.se, self.seeds - 1)
+        return float(normal_score(self.difference / self.se, self.seeds - 1))
 
     @property
     def z_beyond(self) -> float:
         """Normal score of the part of the difference that exceeds the stated accuracy."""
         beyond = max(abs(self.difference) - self.accuracy * abs(self.theory), 0.0)
-        return normal_score(math.copysign(beyond, self.difference) / self.se, self.seeds - 1)
+        return float(normal_score(math.copysign(beyond, self.difference) / self.se, self.seeds - 1))
 
     @property
     def holds(self) -> bool:
@@ -109,17 +108,6 @@ class Verdict:
         word = "holds" if self.passed else "MISSED"
         within = f"|z| ≤ {MAX_SCORE:g} beyond the theory's stated accuracy"
         return f"{word}: {self.holding} of {self.points} points have {within}"
-
-
-def normal_score(t: float, freedom: int) -> float:
-    """Return the normal quantile with the tail probability of Student's t.
-
-    A few seeds count for less in this way.
-    """
-    if freedom < 1 or not math.isfinite(t):
-        return math.nan
-    tail = float(stdtr(freedom, -abs(t)))
-    return math.copysign(float(-ndtri(max(tail, 1e-300))), t)  # ndtri(0) is infinite
 
 
 def compare_results(

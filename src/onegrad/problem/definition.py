@@ -336,6 +336,21 @@ class Problem(Conventions):
 
 
 FIELDS = described_fields(Problem)
+# the problem of the docs' first page: the default of functions and commands without a problem
+QUICK_START: dict[str, Any] = {
+    "n": 4000,
+    "d": 500,
+    "N": 1000,
+    "activation": "softplus",
+    "teacher": "H1 + H2/sqrt(2)",
+    "alpha": 0.4,
+}
+
+
+@lru_cache(maxsize=1)
+def quick_start() -> Problem:
+    """Return the problem of the docs' first page."""
+    return Problem(**QUICK_START)
 
 
 def check_axes(function: Callable[..., Any], axes: Mapping[str, Any]) -> None:

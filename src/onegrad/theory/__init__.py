@@ -10,7 +10,9 @@ from onegrad.theory.bounds import kernel_lower_bound as kernel_lower_bound
 from onegrad.theory.bounds import tau_star as tau_star
 from onegrad.theory.bounds import theorem7_bound as theorem7_bound
 from onegrad.theory.direction import direction as direction
+from onegrad.theory.dispatch import evaluate_theory as evaluate_theory
 from onegrad.theory.dispatch import predict as predict
+from onegrad.theory.dispatch import prediction_of as prediction_of
 from onegrad.theory.dispatch import spectrum as spectrum
 from onegrad.theory.optimisation import Optimum as Optimum
 from onegrad.theory.optimisation import optimum as optimum

@@ -1,28 +1,49 @@
 """The public functions predict and spectrum: the theory of a name, over a problem or a grid."""
 
-from collections.abc import Sequence
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
-from onegrad.exceptions import InvalidInput, NotConverged, case_insensitive, check_choice, warn
-from onegrad.problem import Problem, check_axes, list_axes, representation_warnings
+from onegrad.exceptions import (
+    AssumptionWarning,
+    InvalidInput,
+    NotConverged,
+    case_insensitive,
+    check_choice,
+    warn,
+)
+from onegrad.pictures.result_tables import with_error
+from onegrad.problem import (
+    FIELDS,
+    Problem,
+    check_axes,
+    list_axes,
+    quick_start,
+    representation_warnings,
+)
 from onegrad.theory import scope
 from onegrad.theory.bounds import kernel_lower_bound
-from onegrad.theory.prediction import Prediction
+from onegrad.theory.prediction import Errors, Prediction
 from onegrad.theory.spectral_law import Spectrum
-from onegrad.theory.theories import PRINTED_STAIRCASE, SPECTRUM_METHODS, THEORIES
+from onegrad.theory.theories import PRINTED_STAIRCASE, SPECTRUM_METHODS, THEORIES, Theory
 from onegrad.theory.uniform import uniform_errors
 from onegrad.theory.uniform.input_covariance import InputSpectrum
 
 Column = np.ndarray[Any, Any]
+# far from its regime: as far as users of a limit would want to know of; not tuned
+MAX_DISTANCE = 0.1  # of the test error, relative to that of the uniform theory
+MAX_COMPARED_POINTS = 5  # of a grid: each costs what the uniform theory does
 MIN_COVARIANCE_ROWS = 20  # of which a covariance is estimated: fewer say little; not tuned
 # columns of Errors that a prediction has in the shape of its grid
 SHAPED = ("train", "test", "squared_loss", "residual", "iterations", "quadrature_error", "nodes")
 
 
 def predict(
-    problem: Problem,
+    problem: Problem | None = None,
     theory: str = "uniform",
     *,
     printed: bool = False,
@@ -33,10 +54,11 @@ def predict(
 
     Parameters
     ----------
-    problem : sizes, functions, noise, ridge and step.
+    problem : sizes, functions, noise, ridge and step; by default those of the quick start.
     theory : "uniform" (every step size at finite n), "staircase" (eta = n**alpha between
         thresholds, n to infinity), "small-step" (eta of order one, n to infinity) or
-        "random-features" (the untrained network).
+        "random-features" (the untrained network). A theory of the limit warns where it is far from
+        the uniform one.
     printed : with "staircase", the formulas as printed, wrong factors included.
     rows : an array whose rows are the inputs, as in `simulate`. With "uniform" the prediction is
         for inputs with the mean, covariance and lengths of these rows.
@@ -63,14 +85,30 @@ def predict(
     array([0.098, 0.098])
     """
     check_axes(predict, axes)
-    name = check_choice("theory", case_insensitive(theory, THEORIES), THEORIES)
+    grid = Grid.over(problem, axes)
+    prediction = _evaluate(grid, theory, printed, rows)
+    far = distance_warnings(prediction, grid.problems)
+    warn(*far)
+    return replace(prediction, warnings=(*prediction.warnings, *far))
+
+
+def evaluate_theory(problem: Problem, theory: str | Theory = "uniform", **axes: Any) -> Prediction:
+    """Return what `predict` returns, without a look at how far the uniform theory is."""
+    options = {name: axes.pop(name) for name in ("printed", "rows") if name in axes}
+    return _evaluate(Grid.over(problem, axes), theory, **options)
+
+
+def _evaluate(
+    grid: Grid, theory: str | Theory, printed: bool = False, rows: Any = None
+) -> Prediction:
+    """Return the errors of all points of a grid, and issue the warnings of the theory."""
+    if isinstance(theory, str):
+        theory = THEORIES[check_choice("theory", case_insensitive(theory, THEORIES), THEORIES)]
+    name = theory.name
     if printed and name != "staircase":
         raise InvalidInput("printed", printed, f"False with theory {name!r}")
-    chosen = PRINTED_STAIRCASE if printed else THEORIES[name]
-    lists = list_axes(axes)
-    fixed = {field: value for field, value in axes.items() if field not in lists}
-    problems, shape = problem.grid(**axes) if axes else ([problem], ())
-    base = problem if not fixed else problem.replace(**fixed) if lists else problems[0]
+    chosen = PRINTED_STAIRCASE if printed else theory
+    problems = grid.problems
     scope.require_known_fields(name, chosen.fields, problems)
     scope.require_representable(name, problems)
     with scope.numerical_failures(f"{name} theory"):
@@ -82,39 +120,104 @@ def predict(
             errors = scope.require_possible(f"{name} theory", errors, problems)
     warnings = (*errors.warnings, *representation_warnings(problems))
     warn(*warnings)
-    noise = np.array([p.noise**2 for p in problems])
-    kernel_bound = noise + [kernel_lower_bound(p.teacher_function) for p in problems]
-    kernel_bound[~np.isnan(np.broadcast_to(errors.label_energy, len(problems)))] = np.nan
+    return grid.prediction(replace(errors, warnings=warnings), chosen, printed)
 
-    def shaped(values: Column | None) -> Any:
-        """Return a column of numbers, or of rows of them, in the shape of the grid."""
-        if values is None:
-            return None
-        values = values.reshape((*shape, *values.shape[1:]))
-        return values if values.ndim else values.item()
 
-    def bars(values: Any) -> Any:
-        return shaped(np.broadcast_to(values, len(problems)).copy())
+def prediction_of(
+    test: Sequence[float], label: str, problem: Problem | None = None, **axes: Any
+) -> Prediction:
+    """Return test errors from elsewhere, one for each point of a grid, as a prediction."""
+    grid, test_errors = Grid.over(problem, axes), np.array(test, dtype=float)
+    none = np.full(len(test_errors), np.nan)
+    errors = Errors(train=none, test=test_errors, squared_loss=None, residual=none, iterations=none)
+    return grid.prediction(errors, Theory(label, lambda _: errors, tuple(FIELDS)))
 
-    return Prediction(
-        problem=base,
-        theory=name,
-        axes=lists,
-        printed=printed,
-        warnings=warnings,
-        **{name: shaped(getattr(errors, name)) for name in SHAPED},
-        risk=shaped(errors.test - noise),
-        accuracy=errors.accuracy.map(bars),
-        spread=errors.spread.map(bars),
-        alpha=shaped(np.array([np.nan if p.alpha is None else p.alpha for p in problems])),
-        eta=shaped(np.array([p.step for p in problems])),
-        ridge=shaped(np.array([p.ridge for p in problems])),
-        kernel_bound=shaped(kernel_bound),
-        label_energy=bars(errors.label_energy),
-        label=chosen.label,
-        dash=chosen.dash,
-        jumps=chosen.jumps,
+
+@dataclass(frozen=True)
+class Grid:
+    """The problems of a grid: the one that all share, the listed values, and every point."""
+
+    base: Problem
+    axes: dict[str, list[Any]]
+    problems: list[Problem]
+    shape: tuple[int, ...]
+
+    @classmethod
+    def over(cls, problem: Problem | None, axes: Mapping[str, Any]) -> Self:
+        """Return the grid of a problem, by default that of the quick start, over its axes."""
+        problem, lists = problem or quick_start(), list_axes(axes)
+        fixed = {field: value for field, value in axes.items() if field not in lists}
+        problems, shape = problem.grid(**axes) if axes else ([problem], ())
+        base = problem if not fixed else problem.replace(**fixed) if lists else problems[0]
+        return cls(base, lists, problems, shape)
+
+    def prediction(self, errors: Errors, theory: Theory, printed: bool = False) -> Prediction:
+        """Return errors of all points, as columns, in the shape of the grid."""
+        problems = self.problems
+        noise = np.array([p.noise**2 for p in problems])
+        kernel_bound = noise + [kernel_lower_bound(p.teacher_function) for p in problems]
+        kernel_bound[~np.isnan(np.broadcast_to(errors.label_energy, len(problems)))] = np.nan
+
+        def shaped(values: Column | None) -> Any:
+            """Return a column of numbers, or of rows of them, in the shape of the grid."""
+            if values is None:
+                return None
+            values = values.reshape((*self.shape, *values.shape[1:]))
+            return values if values.ndim else values.item()
+
+        def bars(values: Any) -> Any:
+            return shaped(np.broadcast_to(values, len(problems)).copy())
+
+        return Prediction(
+            problem=self.base,
+            theory=theory.name,
+            axes=self.axes,
+            printed=printed,
+            warnings=errors.warnings,
+            **{name: shaped(getattr(errors, name)) for name in SHAPED},
+            risk=shaped(errors.test - noise),
+            accuracy=errors.accuracy.map(bars),
+            spread=errors.spread.map(bars),
+            alpha=shaped(np.array([np.nan if p.alpha is None else p.alpha for p in problems])),
+            eta=shaped(np.array([p.step for p in problems])),
+            ridge=shaped(np.array([p.ridge for p in problems])),
+            kernel_bound=shaped(kernel_bound),
+            label_energy=bars(errors.label_energy),
+            label=theory.label,
+            dash=theory.dash,
+            jumps=theory.jumps,
+        )
+
+
+def distance_warnings(
+    prediction: Prediction, problems: Sequence[Problem]
+) -> tuple[AssumptionWarning, ...]:
+    """Return a warning where a theory of a limit is far from the uniform theory at this n.
+
+    Of a long grid a few points are compared, the first and the last among them.
+    """
+    theory = THEORIES[prediction.theory]
+    if not theory.regime or prediction.printed:
+        return ()
+    few = np.unique(np.linspace(0, len(problems) - 1, MAX_COMPARED_POINTS).astype(int))
+    points, test = [problems[i] for i in few], np.ravel(prediction.test)[few]
+    try:
+        scope.require_known_fields("uniform", THEORIES["uniform"].fields, points)
+        with scope.numerical_failures("uniform theory"):
+            uniform = scope.require_possible("uniform theory", uniform_errors(points), points)
+    except (InvalidInput, NotConverged):
+        return ()  # outside the scope of both there are other warnings
+    distance = np.abs(test / uniform.test - 1)
+    i = int(np.argmax(distance))
+    if not distance[i] > MAX_DISTANCE:
+        return ()
+    margin = np.broadcast_to(uniform.accuracy.test, len(few))[i] * uniform.test[i]
+    text = (
+        f"{theory.name} theory: {theory.regime}; it has test = {test[i]:.4g} at "
+        f"eta = {points[i].step:.3g} and n = {points[i].n}, where the uniform theory has "
+        f"{with_error(float(uniform.test[i]), float(margin))}"
     )
+    return (AssumptionWarning(theory.name, "eta", text),)
 
 
 def _spectrum_of(rows: Any, theory: str, problems: Sequence[Problem]) -> InputSpectrum:
@@ -136,7 +239,9 @@ def _spectrum_of(rows: Any, theory: str, problems: Sequence[Problem]) -> InputSp
     return InputSpectrum.of_rows(X)
 
 
-def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
+def spectrum(
+    problem: Problem | None = None, *, method: str = "asymptotic", **changes: Any
+) -> Spectrum:
     r"""Return the bulk and the spikes of the features, as eigenvalues of :math:`F F^\top/n`.
 
     The bulk is that of the untrained features. Spikes stand where their strength at this n puts
@@ -144,9 +249,10 @@ def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
 
     Parameters
     ----------
-    problem : sizes, functions, noise, ridge and step.
+    problem : sizes, functions, noise, ridge and step; by default those of the quick start.
     method : "asymptotic" (bulk and spikes as above) or "uniform" (the fixed point that also moves
         the bulk with the step).
+    changes : fields of the problem with another value, e.g. alpha=0.3.
 
     Examples
     --------
@@ -154,7 +260,12 @@ def spectrum(problem: Problem, *, method: str = "asymptotic") -> Spectrum:
     >>> og.spectrum(og.Problem(n=1000, d=500, N=667, activation="softplus", alpha=0.4))
     Spectrum(asymptotic: edge=1.71772, atom=0.333, spikes: ...)
     """
+    check_axes(spectrum, changes)
     check_choice("method", method, SPECTRUM_METHODS)
+    if lists := list_axes(changes):
+        name, values = next(iter(lists.items()))
+        raise InvalidInput(name, values, "one value: a spectrum is that of one problem")
+    (problem,) = Grid.over(problem, changes).problems
     scope.require_known_fields(method, SPECTRUM_METHODS[method].fields, [problem])
     scope.require_representable(method, [problem])
     with scope.numerical_failures(f"{method} spectrum"):

@@ -41,6 +41,8 @@ class Theory:
     jumps : whether its curves jump at the thresholds of alpha.
     about : one line that a legend may add to the label.
     max_alpha : the largest step exponent at which the explorer draws it.
+    regime : what a theory of a limit assumes of the step; with one, `og.predict` warns where the
+        theory is far from the uniform one.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Theory:
     jumps: bool = False
     about: str = ""
     max_alpha: float = math.inf
+    regime: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", self.label or self.name)
@@ -76,6 +79,7 @@ THEORIES: dict[str, Theory] = {
             dash=LONG_DASHES,
             jumps=True,
             about="the limit n → ∞: flat between the thresholds",
+            regime="n → ∞ is assumed, with alpha strictly between two thresholds",
         ),
         Theory(
             "small-step",
@@ -84,12 +88,22 @@ THEORIES: dict[str, Theory] = {
             dash=DASH_DOTS,
             about="the limit n → ∞ for a step of order one",
             max_alpha=0.1,
+            regime="n → ∞ is assumed, with a step of order one",
         ),
-        Theory("random-features", random_feature_errors, ASYMPTOTIC_FIELDS, dash=SHORT_DASHES),
+        Theory(
+            "random-features",
+            random_feature_errors,
+            ASYMPTOTIC_FIELDS,
+            dash=SHORT_DASHES,
+            regime="n → ∞ is assumed, without a step",
+        ),
     )
 }
 PRINTED_STAIRCASE = replace(
-    THEORIES["staircase"], function=printed_errors, label="staircase as printed", dash=DOTS
+    THEORIES["staircase"],
+    function=printed_errors,
+    label="staircase as printed",
+    dash=DOTS,
 )
 SPECTRUM_METHODS: dict[str, SpectrumMethod] = {
     method.name: method

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
+from onegrad.theory import evaluate_theory
 from onegrad.theory.asymptotic import random_features, staircase
 from onegrad.theory.asymptotic.scalars import Scalars
 
@@ -67,7 +68,7 @@ RISING = og.Problem(
 
 @over(*PROBLEMS, RISING, RISING.replace(weights="sphere"))
 def test_each_stair_is_lower(problem):
-    curve = og.predict(problem, theory="staircase", alpha=[-0.1, 0.1, 0.29, 0.35, 0.39])
+    curve = evaluate_theory(problem, theory="staircase", alpha=[-0.1, 0.1, 0.29, 0.35, 0.39])
     assert np.all(np.diff(curve.train) <= 1e-10 * curve.train[0])
     fixed = problem.weights == "sphere" or problem.intercept or problem.sigma.c[0]
     assert np.all(np.diff(curve.test) <= (1e-10 if fixed else 0.01) * curve.test[0])
@@ -78,10 +79,11 @@ def test_each_stair_is_lower(problem):
 @over(*PROBLEMS)
 def test_the_training_objective_grows_with_the_ridge_and_the_noise(problem):
     for theory in ("random-features", "small-step", "staircase"):
-        ridge = og.predict(problem.replace(alpha=0.1), theory=theory, ridge=[1e-4, 1e-2, 1.0, 1e2])
+        stepped = problem.replace(alpha=0.1)
+        ridge = evaluate_theory(stepped, theory, ridge=[1e-4, 1e-2, 1.0, 1e2])
         assert np.all(np.diff(ridge.train) > 0)
         assert np.all(ridge.squared_loss <= ridge.train * (1 + 1e-12))
-    noise = og.predict(problem, theory="random-features", noise=[0.0, 0.5, 1.0, 2.0])
+    noise = evaluate_theory(problem, theory="random-features", noise=[0.0, 0.5, 1.0, 2.0])
     assert np.all(np.diff(noise.train) > 0)
 
 
@@ -92,7 +94,7 @@ def test_the_test_error_is_the_slope_of_the_training_objective(problem):
     M1 = Scalars.of([problem]).traces.M1[0]
     for theory in ("random-features", "small-step", "staircase"):
         ridges = [lam * (1 - step), lam, lam * (1 + step)]
-        curve = og.predict(problem.replace(alpha=0.29), theory=theory, ridge=ridges)
+        curve = evaluate_theory(problem.replace(alpha=0.29), theory=theory, ridge=ridges)
         low, _, high = curve.train / curve.ridge
         slope = -(high - low) / (2 * step * lam) / M1**2
         assert curve.test[1] == pytest.approx(slope, rel=1e-5, abs=1e-9 / (lam * M1) ** 2)
@@ -100,7 +102,7 @@ def test_the_test_error_is_the_slope_of_the_training_objective(problem):
 
 @over(*PROBLEMS)
 def test_untrained_features_never_beat_the_kernel_bound(problem):
-    prediction = og.predict(problem, theory="random-features")
+    prediction = evaluate_theory(problem, theory="random-features")
     assert prediction.test >= prediction.kernel_bound * (1 - 1e-12)
     assert prediction.kernel_bound >= problem.noise**2
 
@@ -108,7 +110,7 @@ def test_untrained_features_never_beat_the_kernel_bound(problem):
 @over(*PROBLEMS)
 def test_a_huge_ridge_predicts_zero(problem):
     """Then f = 0, unless a free constant takes the mean; test and train are both E y^2."""
-    prediction = og.predict(problem, theory="random-features", ridge=1e9)
+    prediction = evaluate_theory(problem, theory="random-features", ridge=1e9)
     teacher = problem.sigma_star
     mean = 0.0 if problem.intercept or problem.sigma.c[0] else float(teacher.c[0]) ** 2
     labels = teacher.variance + mean + problem.noise**2
@@ -120,7 +122,7 @@ def test_a_huge_ridge_predicts_zero(problem):
 def test_many_rows_reach_the_best_linear_predictor(problem):
     """n >> N >> d: random features become a linear model without noise cost."""
     wide = problem.replace(n=10**9, d=100, N=10**6, ridge=1e-4, weights="sphere")
-    prediction = og.predict(wide, theory="random-features")
+    prediction = evaluate_theory(wide, theory="random-features")
     if problem.intercept or not problem.sigma_star.c[0] or problem.sigma.c[0]:
         assert prediction.test == pytest.approx(prediction.kernel_bound, rel=2e-2, abs=2e-2)
 
@@ -145,23 +147,23 @@ def test_small_steps_join_the_untrained_network(problem):
 def test_larger_steps_lower_the_training_objective(problem):
     """With the labels as residual the new direction only ever gains strength."""
     etas = np.geomspace(1e-2, 1e3, 15).tolist()
-    curve = og.predict(problem.replace(residual="labels"), theory="small-step", eta=etas)
+    curve = evaluate_theory(problem.replace(residual="labels"), theory="small-step", eta=etas)
     assert np.all(np.diff(curve.train) <= 1e-12 * curve.train[0])
-    untrained = og.predict(problem, theory="random-features")
+    untrained = evaluate_theory(problem, theory="random-features")
     assert np.all(curve.train <= untrained.train * (1 + 1e-12))
     assert np.all(curve.test <= untrained.test * (1 + 1e-12))  # delta >= 0
 
 
 def test_no_linear_part_no_gain():
     p = og.Problem(n=500, d=300, N=400, activation="H2", eta=2.0)
-    assert og.predict(p, theory="small-step").test == og.predict(p, theory="random-features").test
+    assert evaluate_theory(p, "small-step").test == evaluate_theory(p, "random-features").test
 
 
 def test_step_rows_enter_through_the_direction_only():
     p = og.Problem(n=500, d=300, N=400, activation="tanh", eta=2.0, noise=0.5)
     more = p.replace(n_step=50_000)
-    untrained = [og.predict(q, theory="random-features").test for q in (p, more)]
-    trained = [og.predict(q, theory="small-step").test for q in (p, more)]
+    untrained = [evaluate_theory(q, theory="random-features").test for q in (p, more)]
+    trained = [evaluate_theory(q, theory="small-step").test for q in (p, more)]
     assert untrained[0] == untrained[1]
     assert trained[1] < trained[0]
     b_squared = Scalars.of([p, more]).direction.b_squared

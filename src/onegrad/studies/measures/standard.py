@@ -21,7 +21,7 @@ from onegrad.networks import predict_fresh_rows, simulate
 from onegrad.networks import spectrum as measured_spectrum
 from onegrad.networks.plan import random_source
 from onegrad.studies.measures.data_sets import real_inputs
-from onegrad.theory import predict
+from onegrad.theory import evaluate_theory
 from onegrad.theory import spectrum as predicted_spectrum
 
 MAX_SPIKES = 6  # spikes, and degrees of their alignments, that are returned
@@ -59,7 +59,7 @@ def theory(cell: Cell, _device: str) -> CellValues:
     """Return the errors that a theory predicts, (etas, ridges) and their accuracy."""
     # a curve is drawn beyond its assumptions on purpose, and verified only within them
     with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
-        prediction = predict(cell.problem, **arguments_of(cell))
+        prediction = evaluate_theory(cell.problem, **arguments_of(cell))
     values = {q: getattr(prediction, q) for q in ("train", "test", "risk", "kernel_bound")}
     values["linear"] = prediction.kernel_bound  # which the best linear predictor attains
     bars = {f"{q}_accuracy": getattr(prediction.accuracy, q) for q in ("train", "test")}
