@@ -111,7 +111,7 @@ def test_ridge_presets_tour_and_stairs_move_too(exported) -> None:
     expected = og.predict(PROBLEM.replace(ridge=0.1, alpha=at)).test
     assert page.evaluate("onegrad.model().here.test") == pytest.approx(expected, rel=5e-3)
     assert page.is_disabled("#teacher") and page.is_hidden("#simulate")
-    page.click("#presets button:has-text('Setting 2')")
+    page.click("#presets button:has-text('Two spikes, two stairs')")
     wait(page, "onegrad.model().state.activation === 'softplus' && onegrad.model().here")
     page.click("#tour-start")
     for step in range(7):
@@ -122,7 +122,7 @@ def test_ridge_presets_tour_and_stairs_move_too(exported) -> None:
             assert "mean of 2 trained networks" in text
         if step < 6:
             page.click("#tour-next")
-    page.click(".tour-choices button:has-text('Setting 1')")
+    page.click(".tour-choices button:has-text('One spike, with noise')")
     wait(page, "onegrad.model().state.activation === 'tanh' && onegrad.idle")
     assert "has a linear part only" in page.inner_text("#tour-text")
     page.click("#tour-close")

@@ -9,7 +9,7 @@ import onegrad as og
 from exploring import enter, hold_back, visit
 from onegrad.explorer.controls import PRESETS, read_problem
 
-PROBLEM = read_problem(next(p.query for p in PRESETS if p.name == "Setting 2"))
+PROBLEM = read_problem(next(p.query for p in PRESETS if p.name == "Two spikes, two stairs"))
 TITLES = (
     "An untrained network", "The linear spike", "Nothing more before ¼", "The quadratic spike",
     "Below the kernel bound", "Do real networks agree?", "Your turn: change the teacher",

@@ -20,7 +20,7 @@ def test_the_state_lives_in_the_url_and_a_drag_is_one_entry(page, url) -> None:
     page.go_back()
     wait(page, "onegrad.model().alpha === 0.3")
 
-    page.click("#presets button:has-text('Setting 1')")
+    page.click("#presets button:has-text('One spike, with noise')")
     wait(page, "onegrad.model().state.noise === '1'")
     enter(page, "teacher", "H1 + H3/6")
     wait(page, "onegrad.model().state.teacher.includes('H3')")

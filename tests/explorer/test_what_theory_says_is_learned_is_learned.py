@@ -73,7 +73,7 @@ def test_every_preset_keeps_this_with_every_readout_and_law(preset) -> None:
 
 def test_the_maximal_step_learns_the_whole_linear_part() -> None:
     """Networks of a fifth of the size have 1.003 and 0.400, each within 0.02."""
-    preset = next(preset for preset in PRESETS if preset.name == "Maximal step")
+    preset = next(preset for preset in PRESETS if preset.name == "All neurons turn")
     fifth = {"n": "1600", "d": "200", "N": "400", "n_step": "800", "eta": "20"}
     learned = learned_coefficients(read_problem(preset.query | fifth)).learned
     assert learned[1:3] == pytest.approx([1.003, 0.400], abs=0.06)

@@ -1,5 +1,6 @@
 """The answers that the page asks for, as pure functions from a problem to JSON values."""
 
+import dataclasses
 import functools
 import itertools
 import math
@@ -26,11 +27,13 @@ from onegrad.networks.cost import replicate_flops
 from onegrad.networks.one_network import FirstStep
 from onegrad.networks.plan import peak_bytes
 from onegrad.problem import Problem
-from onegrad.theory import Theory
+from onegrad.theory import THEORIES, Theory, evaluate_theory
 from onegrad.theory.asymptotic.assumptions import require_linear_part, violated_assumptions
 from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.asymptotic.staircase import learned_degrees
 from onegrad.theory.bounds import kernel_lower_bound
+from onegrad.theory.uniform import uniform_errors
+from onegrad.theory.uniform.evaluation import Nodes
 from onegrad.theory.uniform.learned import MAX_FITTED_DEGREE, learned_coefficients
 
 CURVE_ALPHAS = alpha_grid(0.025)
@@ -102,7 +105,7 @@ def _untrained_errors(problem: Problem) -> dict[str, float]:
     try:
         return _errors(og.predict(problem, theory="uniform", eta=0.0))
     except (InvalidInput, NotConverged):
-        return _errors(og.predict(problem, theory="random-features", eta=0.0))
+        return _errors(evaluate_theory(problem, "random-features", eta=0.0))
 
 
 def _limiting_spikes(problem: Problem) -> dict[str, Any]:
@@ -146,7 +149,7 @@ def _limit(problem: Problem, theory: Theory) -> dict[str, Any]:
 def _along_alpha(problem: Problem, theory: str, alphas: list[float]) -> dict[str, Any]:
     """Return the errors of a theory along alpha, or why it does not cover the problem."""
     try:
-        curve = og.predict(problem, theory=theory, alpha=alphas)
+        curve = evaluate_theory(problem, theory, alpha=alphas)
     except (InvalidInput, NotConverged) as error:
         return {"alpha": [], "train": [], "test": [], "unavailable": reader_message(error)}
     return {"alpha": alphas, "train": curve.train, "test": curve.test}
@@ -185,10 +188,29 @@ def curve_point(problem: Problem, axis: str, value: float) -> dict[str, Any]:
         return {"x": value, "unavailable": reader_message(error)}
 
 
+# on the usual nodes, whose number is not checked: half the time, and where they are enough, as
+# they nearly always are, the same numbers; the curve that follows is checked
+QUICK_THEORY = dataclasses.replace(
+    THEORIES["uniform"], function=functools.partial(uniform_errors, nodes=Nodes())
+)
+
+
+@answer_of
+def here_answer(problem: Problem) -> dict[str, Any]:
+    """Return the errors and what is learned at the place of a slider that moves."""
+    return _errors_and_learned(problem, QUICK_THEORY)
+
+
 @answer_of
 def errors_answer(problem: Problem, with_learned: bool = True) -> dict[str, Any]:
     """Return the errors of the uniform theory and, if wanted, what is learned."""
-    prediction = og.predict(problem, theory="uniform")
+    return _errors_and_learned(problem, "uniform", with_learned)
+
+
+def _errors_and_learned(
+    problem: Problem, theory: str | Theory, with_learned: bool = True
+) -> dict[str, Any]:
+    prediction = evaluate_theory(problem, theory)
     accuracy = prediction.accuracy
     stated = {"train_accuracy": accuracy.train, "test_accuracy": accuracy.test}
     learned = {"learned": learned_coefficients(problem).learned} if with_learned else {}

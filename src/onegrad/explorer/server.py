@@ -44,7 +44,7 @@ class Routes:
             Route("/api/code", _code),
             Route("/api/instant", _answer(compute_here, api.instant_answer)),
             Route("/api/spectrum", _answer(compute_here, api.spectrum_answer)),
-            Route("/api/here", _answer(compute_now, api.errors_answer)),
+            Route("/api/here", _answer(compute_now, api.here_answer)),
             Route("/api/network", self.network),
             Route("/api/curve", self.curve),
             Route("/api/simulations", self.simulate, methods=["POST"]),

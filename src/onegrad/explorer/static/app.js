@@ -13,6 +13,7 @@ import { notes, readings, ticks } from "./readings.js";
 import { Simulations } from "./simulations.js";
 import {
   Address,
+  AXES,
   asRatios,
   query,
   read,
@@ -28,8 +29,9 @@ import { Views, VIEWS } from "./views.js";
 import { typeset } from "./words.js";
 
 const address = new Address();
-const TOUR = "Setting 2"; // the preset that the tour shows
+const TOUR = "Two spikes, two stairs"; // the preset that the tour shows
 const NETWORKS = "4"; // that it trains
+const REST = 0.4; // where the step of a frame comes to rest
 const EMBEDDED = new URLSearchParams(location.search).has("embed"); // in a frame of another page
 // the cards that show what the server takes longest for
 const SHOWN_BY = {
@@ -134,6 +136,7 @@ function settled() {
   if (lastComplaint || !(theory.fresh.instant && theory.fresh.spectrum)) return;
   good = theory.state;
   controls.complain(null);
+  document.body.classList.remove("refused");
   byId("connection").textContent = "";
   if (complained) say(null);
   complained = false;
@@ -147,6 +150,7 @@ function complain(error) {
   if (silent || !good || lastComplaint) return;
   lastComplaint = error;
   controls.complain(error);
+  document.body.classList.add("refused"); // numbers and pictures are those of a setting before
   controls.derive(good, sizesOf(good));
   complained = !error.field;
   if (complained) say(`${message[0].toUpperCase()}${message.slice(1)}. The pictures show the previous setting.`);
@@ -222,7 +226,7 @@ function buildTour() {
       const { tour: _, ...rest } = state;
       if (step === null) return go(rest);
       const there = { ...presetState(home), tour: String(step) };
-      return go(alpha === null ? withValue(there, "eta", "0") : withValue(there, "alpha", String(alpha)));
+      return go(withValue(there, "alpha", String(alpha)));
     },
     play: (from, to) => (play.playing ? play.stop() : play.run(from, to)),
     simulate: () => simulations.start(true, NETWORKS),
@@ -300,7 +304,7 @@ function listen() {
   addEventListener("resize", () => repaint(VIEWS));
 }
 
-/** In a frame: two pictures and the step, which plays once when it is seen. */
+/** In a frame: two pictures and the step, which plays once when it is seen, from its start. */
 function embed() {
   byId("whole-page").href = location.pathname;
   if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
@@ -308,7 +312,7 @@ function embed() {
     ([{ isIntersecting }]) => {
       if (!isIntersecting) return;
       observer.disconnect();
-      play.toggle(null);
+      theory.compute().then(() => play.run(AXES.alphas[0], REST)); // the curves come first
     },
     { threshold: 0.6 },
   );

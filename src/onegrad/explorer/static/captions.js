@@ -24,12 +24,6 @@ export function spikeCounts({ spectrum, spectrumAt: { alpha, eta, n }, instant }
   return { here, limit, more: alpha > instant.thresholds.at(-1), n, alpha };
 }
 
-/** How many pieces the bulk has: gaps in the density where next to nothing lies. */
-export function bulkPieces({ rho }) {
-  const filled = rho.map((density) => density > 1e-4 * Math.max(...rho));
-  return filled.filter((here, i) => here && !filled[i - 1]).length;
-}
-
 /** How a network's singular values differ from the drawn bulk: the share that must move at least
  *  (Kolmogorov's distance), and how many lie beyond the edge; null where they do not. */
 function deformation({ spectrum: { x, rho, edge, spikes }, network }) {
@@ -72,7 +66,7 @@ function spectrumCaption(model) {
 function againstTheLimit({ here, limit, unless, more, n, alpha }) {
   if (limit === null) return `The limit theory gives no count here: ${unless}.`;
   const count = `${limit.length}${more ? " or more" : ""}`;
-  if (!limit.length && !here.length) return "Nor does one as n → ∞.";
+  if (!limit.length && !here.length) return "As n → ∞ there is none either.";
   if (limit.length === here.length && !more) return "As n → ∞ there are as many.";
   if (limit.length < here.length)
     return `As n → ∞ there ${limit.length === 1 ? "is 1" : `are ${limit.length || "none"}`}: thresholds are sharp only in the limit, and at n = ${size(n)} a spike can come early.`;
@@ -91,13 +85,13 @@ function errorsCaption({ curve, instant, here, stale }) {
       ? "within 0.5\u00a0% of the untrained network"
       : `${percent(Math.abs(drop))} ${drop >= 0 ? "below" : "above"} the untrained network`;
   const side = here.test < kernel ? "below" : "above";
-  const kernels = `${side} the kernel bound ${short(kernel)}, the least that any rotation-invariant kernel reaches when n grows like d`;
+  const kernels = `${side} the kernel bound ${short(kernel)}, the lowest that any rotation-invariant kernel can reach when n grows like d`;
   return `At this step the test error is ${reading(here.test)}, ${change} and ${kernels}. ${bestStep(best(curve, stale.curve))}`;
 }
 
 function bestStep(found) {
   if (!found) return "";
-  if (found.end) return `It is least at the end of the axis, α = ${short(found.x)}.`;
+  if (found.end) return `It is smallest at the end of the axis, α = ${short(found.x)}.`;
   return `The best step is α = ${found.x.toFixed(2).replace("-", "−")} (★), with ${reading(found.test)}.`;
 }
 

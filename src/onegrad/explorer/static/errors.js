@@ -30,7 +30,7 @@ export function errors(model, colors) {
 /** The step with the least test error, where it lies inside the axis. */
 function optimum(found, colors) {
   if (!found || found.end) return [];
-  const about = `the step with the least test error, ${reading(found.test)} at α = ${short(found.x)}`;
+  const about = `the step with the smallest test error, ${reading(found.test)} at α = ${short(found.x)}`;
   const marker = { color: colors.test, size: 19, symbol: "star", line: { color: colors.card, width: 1.2 } };
   return [{ x: [found.x], y: [found.test], mode: "markers", name: "best step", series: "best step", about, tip: about, marker }];
 }
@@ -80,7 +80,7 @@ function levels({ levels: { kernel, noise } }, colors) {
   const bound = {
     y: kernel,
     name: "kernel bound",
-    about: `${short(kernel)}: the least that any rotation-invariant kernel reaches when n grows like d; the best linear predictor`,
+    about: `${short(kernel)}: the lowest that any rotation-invariant kernel can reach when n grows like d; the best linear predictor`,
     color: colors.degrees[3],
     dash: "longdash",
   };

@@ -1,13 +1,12 @@
 // The guided tour: seven steps, each a range of α to play and what is seen there now; the last is
 // an exercise.
 
-import { bulkPieces, dominant, energies, passes } from "./captions.js";
+import { dominant, energies, passes } from "./captions.js";
 import { byId, element } from "./controls.js";
 import { list, ordinal, percent, short, size } from "./words.js";
 
 const spikes = ({ spectrum }) => spectrum.spikes.map(dominant);
 const spikeOf = (model, degree) => spikes(model).find(([k]) => k === degree);
-const pieces = ({ spectrum }) => (bulkPieces(spectrum) > 1 ? ` of ${bulkPieces(spectrum)} pieces` : "");
 const at = ({ spectrumAt }) => `At α = ${short(spectrumAt.alpha)}`;
 const test = ({ here }) => (here ? ` The test error is ${short(here.test)}.` : "");
 
@@ -29,11 +28,14 @@ function agreement({ simulation, curve }) {
 
 export const STEPS = [
   {
-    title: "An untrained network",
+    title: "What does one step do?",
     view: "spectrum",
-    range: [null, null], // no step at all
-    say: (model) =>
-      `The first layer is random. The singular values of its features fill a bulk${pieces(model)}, ${spikes(model).length ? "with a spike already" : "and no spike stands outside"}; with n of the order of d, ridge on top learns the linear part of the teacher at best.${test(model)}`,
+    range: [-0.25, 0.4],
+    say: (model) => {
+      const count = spikes(model).length;
+      const seen = count ? `${count === 1 ? "one of them stands" : `${count} of them stand`} outside the bulk` : "all of them lie in the bulk";
+      return `Press Play: you will see singular values of the features come out of the bulk of a random first layer, one for each degree that the network learns. ${at(model)} ${seen}.${test(model)}`;
+    },
   },
   {
     title: "The linear spike",
@@ -90,7 +92,7 @@ export const STEPS = [
       if (model.simulating) return `Training: ${match?.networks ?? 0} of 4 networks so far. Each is a point per step size on the curves; their mean settles as more come.`;
       if (!match) return "All curves so far are theory. Press Train networks: they are trained now, for this setting, and drawn as points with bars of two standard errors.";
       const verdict = match.within >= 0.75 * match.places ? "Yes" : "Not everywhere";
-      return `${verdict}. Points are the mean of ${match.networks} trained networks: at ${match.within} of ${match.places} step sizes they lie within two standard errors and 2\u00a0% of the theory; the largest difference is ${percent(match.worst)}.`;
+      return `${verdict}. Points are the mean of ${match.networks} trained networks: at ${match.within} of ${match.places} step sizes the theory lies within 2\u00a0% plus two standard errors; the largest difference is ${percent(match.worst)}.`;
     },
   },
   {

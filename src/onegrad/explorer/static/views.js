@@ -31,6 +31,7 @@ export class Views {
   constructor(main, { exportView, setAxis, setAlpha, setStairs, another, seen }) {
     this.cards = {};
     this.painted = {}; // the figure on each card
+    this.brief = document.body.classList.contains("embed"); // one sentence below each picture
     this.visible = new Set();
     for (const name of VIEWS) main.append(this.card(name, exportView));
     this.axisButtons = ["n", "N"].map((axis) =>
@@ -150,7 +151,8 @@ export class Views {
   /** The sentences follow every change, also of views whose picture need not be drawn again. */
   say(model) {
     for (const name of VIEWS) {
-      const text = ready(name, model) ? CAPTIONS[name](model) : null;
+      const whole = ready(name, model) ? CAPTIONS[name](model) : null;
+      const text = this.brief ? (whole?.split(/(?<=[.]) /)[0] ?? null) : whole;
       const { caption, plot } = this.cards[name];
       caption.classList.toggle("old", text === null);
       if (caption.dataset.text && (text === null || caption.dataset.text === text)) continue;
