@@ -20,7 +20,7 @@ from onegrad.pictures.result_tables import dataframe, html_table, network_count,
 from onegrad.problem import Problem, check_axes, quick_start
 from onegrad.theory import THEORIES, Prediction, Spectrum, predict, prediction_of, spectrum
 
-QUANTITIES = ("train", "test")
+COMPARED_ERRORS = ("train", "test")
 LEVEL = 0.05  # share of comparisons that say "differ" where nothing does; benchmarks/verdict.py
 MIN_NETWORKS = 5  # fewer have errors that Student's t makes too wide to say "agree"
 MAX_SPECTRUM_SEEDS = 1  # all singular values of a network cost more than its errors
@@ -60,8 +60,8 @@ class Comparison:
     @property
     def compared(self) -> tuple[str, ...]:
         """The errors that theory has: train and test, or test alone."""
-        finite = (np.isfinite(getattr(self.prediction, name)).all() for name in QUANTITIES)
-        return tuple(name for name, known in zip(QUANTITIES, finite, strict=True) if known)
+        finite = (np.isfinite(getattr(self.prediction, name)).all() for name in COMPARED_ERRORS)
+        return tuple(name for name, known in zip(COMPARED_ERRORS, finite, strict=True) if known)
 
     @cached_property
     def z(self) -> dict[str, Floats]:
@@ -70,7 +70,7 @@ class Comparison:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether theory and networks agree; None where there are too few networks to tell.
+        """True if theory and networks agree; None where there are too few networks to tell.
 
         They differ where chance alone would give so large a deviation, among so many values, in
         one comparison of twenty.

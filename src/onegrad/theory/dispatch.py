@@ -85,7 +85,7 @@ def predict(
     array([0.098, 0.098])
     """
     check_axes(predict, axes)
-    grid = Grid.over(problem, axes)
+    grid = ProblemGrid.over(problem, axes)
     prediction = _evaluate(grid, theory, printed, rows)
     far = distance_warnings(prediction, grid.problems)
     warn(*far)
@@ -95,11 +95,11 @@ def predict(
 def evaluate_theory(problem: Problem, theory: str | Theory = "uniform", **axes: Any) -> Prediction:
     """Return what `predict` returns, without a look at how far the uniform theory is."""
     options = {name: axes.pop(name) for name in ("printed", "rows") if name in axes}
-    return _evaluate(Grid.over(problem, axes), theory, **options)
+    return _evaluate(ProblemGrid.over(problem, axes), theory, **options)
 
 
 def _evaluate(
-    grid: Grid, theory: str | Theory, printed: bool = False, rows: Any = None
+    grid: ProblemGrid, theory: str | Theory, printed: bool = False, rows: Any = None
 ) -> Prediction:
     """Return the errors of all points of a grid, and issue the warnings of the theory."""
     if isinstance(theory, str):
@@ -127,14 +127,14 @@ def prediction_of(
     test: Sequence[float], label: str, problem: Problem | None = None, **axes: Any
 ) -> Prediction:
     """Return test errors from elsewhere, one for each point of a grid, as a prediction."""
-    grid, test_errors = Grid.over(problem, axes), np.array(test, dtype=float)
+    grid, test_errors = ProblemGrid.over(problem, axes), np.array(test, dtype=float)
     none = np.full(len(test_errors), np.nan)
     errors = Errors(train=none, test=test_errors, squared_loss=None, residual=none, iterations=none)
     return grid.prediction(errors, Theory(label, lambda _: errors, tuple(FIELDS)))
 
 
 @dataclass(frozen=True)
-class Grid:
+class ProblemGrid:
     """The problems of a grid: the one that all share, the listed values, and every point."""
 
     base: Problem
@@ -265,7 +265,7 @@ def spectrum(
     if lists := list_axes(changes):
         name, values = next(iter(lists.items()))
         raise InvalidInput(name, values, "one value: a spectrum is that of one problem")
-    (problem,) = Grid.over(problem, changes).problems
+    (problem,) = ProblemGrid.over(problem, changes).problems
     scope.require_known_fields(method, SPECTRUM_METHODS[method].fields, [problem])
     scope.require_representable(method, [problem])
     with scope.numerical_failures(f"{method} spectrum"):

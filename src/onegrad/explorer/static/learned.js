@@ -2,7 +2,6 @@
 
 import { energies } from "./captions.js";
 import { bars, frame } from "./drawing.js";
-import { percent } from "./words.js";
 
 export function learned(model, colors, narrow) {
   if (!model.here?.learned) return null;
@@ -16,7 +15,7 @@ export function learned(model, colors, narrow) {
   );
   const degrees = target.map((_, k) => k).filter((k) => k > 0 && k <= last);
   const label = (k) =>
-    energy(k) > 0.005 * variance ? percent(Math.max(0, parts[k].explained) / energy(k)) : "";
+    energy(k) > 0.005 * variance ? String(Math.round((100 * Math.max(0, parts[k].explained)) / energy(k))) : "";
   const bar = { type: "bar", xaxis: "x2", yaxis: "y2", x: degrees.map(String), showlegend: false };
   const data = [
     {
@@ -57,15 +56,15 @@ export function learned(model, colors, narrow) {
         { x: [0, 1], y: [0, 0.36] },
       ]
     : [
-        { x: [0, 0.56], y: [0, 1] },
-        { x: [0.68, 1], y: [0, 1] },
+        { x: [0, 0.54], y: [0, 1] },
+        { x: [0.7, 1], y: [0, 1] },
       ];
   return {
     data,
     layout: frame(colors, {
       xaxis: { domain: left.x, title: "index u = β<sub>⋆</sub>·x", range: [-3, 3] },
       yaxis: { domain: left.y, range: [Math.min(-0.1 * reach, 1.15 * Math.min(...truth)), reach] },
-      xaxis2: { domain: right.x, title: "Hermite degree", type: "category", categories: degrees.map(String), grid: false },
+      xaxis2: { domain: right.x, title: "Hermite degree, % learned", type: "category", categories: degrees.map(String), grid: false },
       yaxis2: { domain: right.y, title: "energy", range: [0, 1.18 * most], grid: false },
     }),
   };
