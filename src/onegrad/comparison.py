@@ -60,8 +60,9 @@ class Comparison:
     @property
     def compared(self) -> tuple[str, ...]:
         """The errors that theory has: train and test, or test alone."""
-        finite = (np.isfinite(getattr(self.prediction, name)).all() for name in COMPARED_ERRORS)
-        return tuple(name for name, known in zip(COMPARED_ERRORS, finite, strict=True) if known)
+        return tuple(
+            name for name in COMPARED_ERRORS if np.isfinite(getattr(self.prediction, name)).all()
+        )
 
     @cached_property
     def z(self) -> dict[str, Floats]:
