@@ -5,7 +5,7 @@ import pytest
 
 import onegrad as og
 from onegrad.functions import resolve_activation
-from onegrad.tables.first_layer.layer import SINGLE_ROWS, Layer, SingleLayer
+from onegrad.tables.first_layer.layer import SINGLE_ROWS, Layer
 from onegrad.tables.first_layer.scaling import ScaledRows, Scaling
 from onegrad.tables.fitting.candidates import MIN_SINGLE_RIDGE
 
@@ -27,7 +27,7 @@ def in_single(rows):
 def test_sums_are_those_of_double_precision_on_any_number_of_threads():
     layer, rows = example()
     double = layer.scaled_moments(rows)
-    single = SingleLayer.of(layer)
+    single = layer.in_single()
     one, two = (single.scaled_moments(in_single(rows), threads) for threads in (1, 2))
     for a, b, exact in zip(one.arrays, two.arrays, double.arrays, strict=True):
         np.testing.assert_array_equal(a, b)

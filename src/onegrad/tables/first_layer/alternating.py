@@ -34,7 +34,7 @@ from onegrad.tables.first_layer.alternating_settings import (
     Capacity,
 )
 from onegrad.tables.first_layer.gradient import gradient_outer_product, weight_gradient
-from onegrad.tables.first_layer.layer import Layer, SingleLayer
+from onegrad.tables.first_layer.layer import Layer
 from onegrad.tables.first_layer.neurons import Metric, Neurons, NeuronSampler
 from onegrad.tables.first_layer.scaling import ScaledRows, Scaling
 from onegrad.tables.fitting.candidates import (
@@ -209,7 +209,7 @@ class NeuronSearch:
         large = candidate.ridge > MIN_SINGLE_RIDGE
         if self.settings.in_single and large and ops.device == "cpu":
             ops, rows = get_ops("cpu", "float32"), self.training_set.in_single.update
-            layer = SingleLayer.of(candidate.layer)
+            layer = candidate.layer.in_single()
         coef = ops.asarray(candidate.update_readout.coef)
         M = gradient_outer_product(metric_rows(rows), (layer, coef))
         M = np.asarray(to_numpy(M), np.float64)

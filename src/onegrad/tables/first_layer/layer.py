@@ -51,7 +51,8 @@ class Layer:
     activation : sigma and its derivative.
     skip : whether z itself is among the features.
     bound : c, where the inputs of the neurons are clipped.
-    step : (width,) grid of each feature (see onegrad.ridge.moments); None before it is known.
+    step : (width,) grid of each feature (see onegrad.ridge.moments); None before it is known, and
+        in single precision.
     """
 
     scaling: Scaling
@@ -71,13 +72,18 @@ class Layer:
         """Return the layer on the device of these operations."""
         return self if ops.device == "cpu" else DeviceLayer.of(self, ops)
 
+    def in_single(self) -> Layer:
+        """Return the layer in single precision, without a grid: half the time, for comparisons."""
+        W, b = (np.asarray(x, np.float32) for x in (self.W, self.b))
+        return replace(self, W=W, b=b, step=None)
+
     def __call__(self, x: Array) -> Array:
         """(n, width) features of the rows x."""
         return self.features(self.scaling(x))
 
     def features(self, z: Array) -> Array:
         """(n, width) features of rows that are scaled already."""
-        F = np.empty((len(z), self.width))
+        F = np.empty((len(z), self.width), self.W.dtype)
         skip = self.width - len(self.W)
         F[:, :skip] = z[:, :skip]
         h = F[:, skip:]
@@ -115,35 +121,35 @@ class Layer:
         return self._moments(lambda rows: self.scaling(x[rows]), y, w)
 
     def scaled_moments(self, rows: ScaledRows, threads: int = 1) -> Moments:
-        """Sum the moments of rows that are scaled already: exactly, on any number of threads."""
+        """Sum the moments of rows that are scaled already: the same on any number of threads."""
         weighted = not (rows.w == 1).all()
 
         def moments(share: slice) -> Moments:
             z, t, w = rows.z[share], rows.t[share], rows.w[share] if weighted else None
             return self._moments(lambda block: z[block], t, w)
 
-        shares = row_slices(len(rows), -(-max(len(rows), 1) // threads))
-        return reduce(add, thread_map(moments, shares, threads))
+        size = SINGLE_ROWS if self.step is None else -(-max(len(rows), 1) // threads)
+        return reduce(add, thread_map(moments, row_slices(len(rows), size), threads))
 
     def _moments(self, z: Callable[[slice], Array], y: Array, w: Array | None) -> Moments:
         blocks = ((A, None if w is None else w[rows]) for rows, A in self._blocks(z, y))
-        return sum_moments(blocks, self.width).in_units(self.step)
+        moments = sum_moments(blocks, self.width)
+        return moments if self.step is None else moments.in_units(self.step)
 
     def _blocks(self, z: Callable[[slice], Array], y: Array) -> Iterator[tuple[slice, Array]]:
         """Yield rows with their (f, y, 1), f in whole numbers of grid units, a block at a time.
 
         Each block overwrites the one before: that memory is in cache already.
         """
-        assert self.step is not None
         N, n = self.width, len(y)
         skip = N - len(self.W)
-        per_step = 1.0 / self.step
+        per_step = None if self.step is None else 1.0 / self.step
         W = np.concatenate([self.W, self.b[:, None]], 1)
-        if self.activation.homogeneous:  # the weights can carry the units: one pass less
-            W *= per_step[skip:, None]
+        if per_step is not None and self.activation.homogeneous:
+            W *= per_step[skip:, None]  # the weights can carry the units: one pass less
             per_step = per_step[:skip]
-        A = np.ones((min(n, FEATURE_BLOCK_ROWS), N + y.shape[1] + 1))
-        x = np.ones((len(A), W.shape[1]))
+        A = np.ones((min(n, FEATURE_BLOCK_ROWS), N + y.shape[1] + 1), W.dtype)
+        x = np.ones((len(A), W.shape[1]), W.dtype)
         for rows in row_slices(n):
             count = rows.stop - rows.start
             block, scaled = A[:count], z(rows)
@@ -154,50 +160,10 @@ class Layer:
             block[:, N:-1] = y[rows]
             for cached in row_slices(count, CACHE_ROWS):
                 self.activation(h[cached], out=h[cached])
-                F[cached, : len(per_step)] *= per_step
-                np.rint(F[cached], out=F[cached])
+                if per_step is not None:
+                    F[cached, : len(per_step)] *= per_step
+                    np.rint(F[cached], out=F[cached])
             yield rows, block
-
-
-class SingleLayer(Layer):
-    """A layer in single precision, without a grid: half the time, to compare candidates."""
-
-    @classmethod
-    def of(cls, layer: Layer) -> SingleLayer:
-        """Return a layer in single precision."""
-        W, b = (np.asarray(x, np.float32) for x in (layer.W, layer.b))
-        return cls(layer.scaling, W, b, layer.activation, layer.skip, layer.bound)
-
-    def features(self, z: Array) -> Array:
-        h = self.activation(self.preactivations(z))
-        return np.concatenate([z, h], 1) if self.skip else h
-
-    def scaled_moments(self, rows: ScaledRows, threads: int = 1) -> Moments:
-        weighted = not (rows.w == 1).all()
-
-        def moments(share: slice) -> Moments:
-            part = rows[share]
-            return sum_moments(self._single_blocks(part, weighted), self.width)
-
-        shares = row_slices(len(rows), SINGLE_ROWS)
-        return reduce(add, thread_map(moments, shares, threads))
-
-    def _single_blocks(
-        self, rows: ScaledRows, weighted: bool
-    ) -> Iterator[tuple[Array, Array | None]]:
-        """Yield (f, t, 1) and weights, a block of rows at a time."""
-        N, skip = self.width, self.width - len(self.W)
-        A = np.ones((min(len(rows), FEATURE_BLOCK_ROWS), N + rows.t.shape[1] + 1), np.float32)
-        for block in rows.blocks():
-            part = A[: len(block)]
-            h = part[:, skip:N]
-            np.matmul(clip(block.z, self.bound), self.W.T, out=h)
-            for cached in row_slices(len(block), CACHE_ROWS):
-                h[cached] += self.b
-                self.activation(h[cached], out=h[cached])
-            part[:, :skip] = block.z[:, :skip]
-            part[:, N:-1] = block.t
-            yield part, block.w if weighted else None
 
 
 class DeviceLayer(Layer):

@@ -14,7 +14,7 @@ import numpy as np
 from onegrad.arrays import Floats, to_numpy
 from onegrad.exceptions import NotConverged
 from onegrad.ridge import Factor, Readout
-from onegrad.tables.first_layer.layer import Layer, SingleLayer
+from onegrad.tables.first_layer.layer import Layer
 from onegrad.tables.fitting.training_set import TrainingSet
 
 # exponents of the relative ridges that are tried. Features are rounded to a grid before they are
@@ -83,7 +83,7 @@ def evaluate_layer(
     single &= ridge is None and first_ridge > MIN_SINGLE_RIDGE and len(held_out) > 0
     single &= ops.device == "cpu"
     if single:
-        used: Layer = SingleLayer.of(layer)
+        used = layer.in_single()
         F = used.features(training_set.in_single.held_out.z)
     else:
         used = layer = training_set.with_grid(layer)

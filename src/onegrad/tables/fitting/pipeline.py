@@ -20,7 +20,7 @@ from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.io.progress import Progress, as_progress
 from onegrad.parallel.cores import blas_threads, thread_count
 from onegrad.tables.first_layer.gradient import gradient_outer_product
-from onegrad.tables.first_layer.layer import Layer, SingleLayer
+from onegrad.tables.first_layer.layer import Layer
 from onegrad.tables.fitting.fit_progress import FitProgress, interruptible
 from onegrad.tables.fitting.learned_member import LearnedMember, choose_parts, summary_of
 from onegrad.tables.fitting.settings import Learn, Settings
@@ -202,7 +202,7 @@ def leading_eigenvalues(training_set: TrainingSet, layer: Layer, intercept: bool
     if layer.width <= MAX_FULL_SPECTRUM:
         equations = training_set.equations(training_set.with_grid(layer), intercept)
         return equations.eigenvalues()
-    equations = training_set.equations(SingleLayer.of(layer), intercept)
+    equations = training_set.equations(layer.in_single(), intercept)
     return np.asarray(equations.eigenvalues(64), np.float64)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from onegrad.arrays import Floats, Ops, get_ops
 from onegrad.exceptions import InvalidInput
 from onegrad.ridge import NormalEquations
-from onegrad.tables.first_layer.layer import Layer, SingleLayer
+from onegrad.tables.first_layer.layer import Layer
 from onegrad.tables.first_layer.scaling import FEATURE_BLOCK_ROWS, ScaledRows, Scaling
 from onegrad.tables.fitting.fit_progress import FitProgress
 from onegrad.tables.fitting.task import LearningTask
@@ -114,13 +114,13 @@ class TrainingSet:
     def equations(self, layer: Layer, intercept: bool) -> NormalEquations:
         """Return the normal equations of the readout's rows, for a layer with a grid.
 
-        One in single precision needs none.
+        One without is in single precision, on the host.
         """
         threads = self.threads if self.ops.device == "cpu" else 1
-        if isinstance(layer, SingleLayer):
+        if layer.step is None:
             moments = layer.scaled_moments(self.in_single.fit, threads)
-            return NormalEquations.of(moments, intercept, overwrite=True)
-        moments = layer.on(self.ops).scaled_moments(self.on_device.fit, threads)
+        else:
+            moments = layer.on(self.ops).scaled_moments(self.on_device.fit, threads)
         return NormalEquations.of(moments, intercept, overwrite=True)
 
 
