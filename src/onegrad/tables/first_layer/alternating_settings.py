@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from onegrad.exceptions import check_choice
 from onegrad.networks.cost import Cost, product_rate
 from onegrad.parallel.cores import blas_threads
-from onegrad.tables.fitting.settings import ScaleSample, Settings, check_layer, check_parameter
-from onegrad.tables.fitting.training_set import ScaledSample, TrainingSet
+from onegrad.tables.fitting.settings import FitPlan, Settings, check_layer, check_parameter
+from onegrad.tables.fitting.training_set import TrainingSet
 from onegrad.tables.parts.learner import MANY_CLASSES, MANY_ROWS, FitSize, Learner
 from onegrad.tables.parts.table import learners
 
@@ -105,16 +105,14 @@ class AlternatingSettings(Settings):
         """True if candidates are compared in single precision: not those of a given width."""
         return self.width is None
 
-    def choose_inputs(self, scale_sample: ScaleSample) -> ScaledSample:
-        """Return the sample on the scale that is asked for, or on both."""
-        sample = scale_sample(self.inputs or "standard")
-        both = self.inputs is None and self.has_both_scales(self.capacity_for(sample))
-        return scale_sample("both") if both else sample
+    def plan(self, rows: int, outputs: int, /) -> FitPlan:
+        capacity = self.capacity(rows, outputs)
+        return FitPlan(self.scale(capacity), capacity.members, capacity.max_candidates)
 
-    def has_both_scales(self, capacity: Capacity) -> bool:
-        """True if inputs are on both scales: by default, for classes if searches take turns."""
-        unset = self.inputs is None and self.width is None
-        return self.inputs == "both" or (unset and self.classes and capacity.searches > 1)
+    def scale(self, capacity: Capacity) -> str:
+        """Return the scale of the inputs: by default both, for classes if searches take turns."""
+        both = self.width is None and self.classes and capacity.searches > 1
+        return self.inputs or ("both" if both else "standard")
 
     def capacity(self, rows: int, outputs: int) -> Capacity:
         """Return the capacity for a sample of so many rows, and so many outputs."""
@@ -143,16 +141,6 @@ class AlternatingSettings(Settings):
         if self.budget != "default" or rows >= MANY_ROWS:
             return MEMBERS["many rows" if self.budget == "default" else self.budget]
         return MEMBERS["classes" if self.classes and rows > FEW_ROWS else "default"]
-
-    def capacity_for(self, sample: ScaledSample) -> Capacity:
-        """Return the capacity for a sample."""
-        return self.capacity(len(sample), sample.targets.outputs)
-
-    def committee_size(self, sample: ScaledSample) -> int:
-        return self.capacity_for(sample).members
-
-    def max_candidates(self, sample: ScaledSample) -> int:
-        return self.capacity_for(sample).max_candidates
 
     def part_learners(self, training_set: TrainingSet) -> dict[str, Learner] | None:
         if not self.corrects:
@@ -189,7 +177,7 @@ def alternating_cost(
     the rate of products that is measured here.
     """
     capacity = settings.capacity(sampled, outputs)
-    copies = 1 + settings.has_both_scales(capacity)
+    copies = 1 + (settings.scale(capacity) == "both")
     size = settings.fit_size(sampled, inputs, copies, outputs, hold_out)
     d, N = copies * inputs, capacity.width
     width = N + d

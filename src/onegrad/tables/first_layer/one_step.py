@@ -30,13 +30,13 @@ from onegrad.tables.fitting.candidates import (
     evaluate_layer,
 )
 from onegrad.tables.fitting.settings import (
-    ScaleSample,
+    FitPlan,
     Settings,
     check_layer,
     check_parameter,
     number_or_none,
 )
-from onegrad.tables.fitting.training_set import ScaledSample, TrainingSet
+from onegrad.tables.fitting.training_set import TrainingSet
 
 RELATIVE_STEPS = (0.0, 0.1, 0.3, 1.0, 3.0)  # multiples of |W_0| / |G| that are tried
 
@@ -91,23 +91,14 @@ class OneStepSettings(Settings):
             return number_or_none(self.eta)
         return float(self.c * float(n) ** self.alpha)
 
-    @property
-    def chooses_step(self) -> bool:
-        return self.step(2) is None
-
-    @property
-    def chooses(self) -> bool:
-        return self.chooses_step or number_or_none(self.ridge) is None
-
-    @property
-    def fresh_step_share(self) -> float | None:
-        return self.step_share if self.rows == "fresh" else None
-
-    def choose_inputs(self, scale_sample: ScaleSample) -> ScaledSample:
-        return scale_sample(self.inputs)
-
-    def max_candidates(self, _: ScaledSample) -> int:
-        return len(RELATIVE_STEPS) if self.chooses_step else 1
+    def plan(self, _: int, __: int, /) -> FitPlan:
+        chooses_step = self.step(2) is None
+        return FitPlan(
+            self.inputs,
+            max_candidates=len(RELATIVE_STEPS) if chooses_step else 1,
+            chooses=chooses_step or number_or_none(self.ridge) is None,
+            step_share=self.step_share if self.rows == "fresh" else None,
+        )
 
 
 def learn(

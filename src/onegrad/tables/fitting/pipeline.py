@@ -94,18 +94,18 @@ def fit(
     ops.policy(threads)  # a device is ready before threads share it
     # kinks lie on rows: the last bit of a product decides on which side a row is, so one thread
     with blas_threads(1):
-        scaled = settings.choose_inputs(partial(scale_sample, sample, task))
+        plan = settings.plan(len(sample.keys), task.targets(sample, True).outputs)
+        scaled = scale_sample(sample, task, plan.scale)
         check_memory(scaled.inputs)  # categories are inputs, too
         hold_out_rows = partial(
             scaled.training_set,
-            hold_out=hold_out if settings.chooses else 0.0,
-            step_share=settings.fresh_step_share,
+            hold_out=hold_out if plan.chooses else 0.0,
+            step_share=plan.step_share,
             threads=threads,
             ops=ops,
-            progress=FitProgress(progress, settings.max_candidates(scaled)),
+            progress=FitProgress(progress, plan.max_candidates),
         )
-        size = settings.committee_size(scaled)
-        learned = learn_committee(hold_out_rows, size, settings, learn, seed)
+        learned = learn_committee(hold_out_rows, plan.members, settings, learn, seed)
     targets, encoding = scaled.targets, scaled.encoding
     skip_below = learned[0].training_set.step_rows_end
     if encoding is not None:

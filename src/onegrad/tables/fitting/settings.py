@@ -4,46 +4,47 @@ import math
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 import numpy as np
 
 from onegrad.exceptions import InvalidInput
 from onegrad.tables.fitting.candidates import Candidates
-from onegrad.tables.fitting.training_set import ScaledSample, TrainingSet
+from onegrad.tables.fitting.training_set import TrainingSet
 from onegrad.tables.parts.learner import Learner
 
 SettingsType = TypeVar("SettingsType")
-ScaleSample = Callable[[str], ScaledSample]  # a scale of the inputs -> the sample on it
+
+
+@dataclass(frozen=True)
+class FitPlan:
+    """How a fit uses its sample: by default for one plain network.
+
+    Parameters
+    ----------
+    scale : of the inputs (see scale_sample).
+    members : networks, each with its own random numbers and held-out rows.
+    max_candidates : that are tried at most, in all networks.
+    chooses : whether there is anything to choose on held-out rows.
+    step_share : of the rows that make the first-layer update and nothing else; None if all do both.
+    """
+
+    scale: str
+    members: int = 1
+    max_candidates: int = 1
+    chooses: bool = True
+    step_share: float | None = None
 
 
 class Settings(ABC):
-    """Everything that the fit of a family asks of its settings; by default, one plain network."""
+    """Everything that the fit of a family asks of its settings."""
 
     intercept: bool  # whether the readout has a free constant
 
-    @property
-    def chooses(self) -> bool:
-        """True if there is anything to choose on held-out rows."""
-        return True
-
-    @property
-    def fresh_step_share(self) -> float | None:
-        """Share of the rows that make the first-layer update and nothing else; None if all do."""
-        return None
-
     @abstractmethod
-    def choose_inputs(self, scale_sample: ScaleSample, /) -> ScaledSample:
-        """Return the sample with inputs on the scale that the settings ask for."""
-
-    @abstractmethod
-    def max_candidates(self, sample: ScaledSample, /) -> int:
-        """Return how many candidates are tried at most, in all networks."""
-
-    def committee_size(self, _: ScaledSample, /) -> int:
-        """Return the number of networks, each with its own random numbers and held-out rows."""
-        return 1
+    def plan(self, rows: int, outputs: int, /) -> FitPlan:
+        """Return how a sample of so many rows is used, for so many outputs."""
 
     def part_learners(self, _: TrainingSet, /) -> Mapping[str, Learner] | None:
         """Return what is learned beside the network, by name; None where nothing is."""
