@@ -36,7 +36,7 @@ TEMPLATES.filters["escaped"] = lambda text: text.replace("*", r"\*")
 
 
 def index(records: dict[str, dict[str, Any]]) -> str:
-    """Return one line per question: a thumbnail and the finding."""
+    """Return one line per question: a thumbnail, the title and the finding."""
     return TEMPLATES.get_template("index.md.jinja").render(records=records)
 
 
@@ -44,15 +44,16 @@ def method(records: dict[str, dict[str, Any]]) -> str:
     """Return the rules, what each page did, and the numbers of independent code."""
     methods = {name: record["method"] for name, record in records.items()}
     return TEMPLATES.get_template("method.md.jinja").render(
-        rows=[method_row(name, method) for name, method in methods.items()],
+        rows=[method_row(name, record) for name, record in records.items()],
         out_of_reach=[(k, m["out_of_reach"]) for k, m in methods.items() if m["out_of_reach"]],
         violations=[(k, text) for k, m in methods.items() for text in m["violations"]],
         independent=independent_rows(records),
     )
 
 
-def method_row(name: str, method: dict[str, Any]) -> list[str]:
+def method_row(name: str, record: dict[str, Any]) -> list[str]:
     """Return the cells of a page in the table of methods."""
+    method = record["method"]
     optima, at_end = method["optima"], [o for o in method["optima"] if o["at_end"]]
     inside = f"{len(optima) - len(at_end)} of {len(optima)}" if optima else "no optimum"
     axes = sorted({axis for o in at_end for axis in o["at_end"]})
@@ -70,6 +71,7 @@ def method_row(name: str, method: dict[str, Any]) -> list[str]:
         rows + (f" (real data: {', '.join(method['real_data'])})" if method["real_data"] else ""),
         str(method["paired"] or "–"),
         "; ".join(method["selections"]) or "–",
+        record["computed"],
     ]
 
 

@@ -13,15 +13,16 @@ OPEN = gallery.select(["open"])
 
 
 def test_a_page_has_finding_picture_numbers_and_command() -> None:
-    parts = ("## Numbers", "## What explains it", "## Limits", "## Literature", "## Networks")
+    folded = ("What the figure shows", "Numbers", "Limits", "Literature", "Networks and sizes")
     for name in OPEN:
         text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
-        title, picture, finding = text.split("\n\n")[:3]
+        title, finding, picture, explained = text.split("\n\n")[:4]
         assert title.startswith("# ") and picture.endswith(f"({name}.svg)")
-        assert re.search(r"± \d|\d+ of \d+", finding), f"{name}: with its error or its count"
-        assert len(finding) < 900, f"{name}: a finding is a few sentences"
-        places = [text.index(part) for part in (*parts, f"reproduce {name}")]
-        assert places == sorted(places), name
+        assert re.search(r"\d", finding) and len(explained) > 100
+        places = [text.index(f"<summary>{part}</summary>") for part in folded]
+        assert places == sorted(places) and text.index(picture) < places[0], name
+        assert text.count("<details>") == text.count("\n</details>\n") >= len(folded)
+        assert f"reproduce {name}\n" in text
         assert re.search(r"[\d,]+ networks", text)
         assert (PAGES / f"{name}.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
         with (PAGES / f"{name}.csv").open(encoding="utf-8", newline="") as file:

@@ -187,6 +187,10 @@ def test_a_long_sentence_breaks_a_rule() -> None:
     assert broken(study(text=long)) == ["short sentences"]
     assert broken(study(text={"finding": "word " * 41})) == ["short sentences"]
     assert broken(study(text={"finding": "1, 2, 3, 4, 5 and 6"})) == ["short sentences"]
+    assert broken(study(text={"finding": "It is 1. It is 2."})) == ["short sentences"]
+    four = "Ba et al. 2022 say so. The index e.g. is it. That is one. And one more."
+    assert broken(study(text={"explained": four})) == ["short sentences"]
+    assert broken(study(text={"explained": four.partition(" And")[0]})) == []
     assert broken(study(text={"finding": "0.10 ± 0.02, 2, 3, 4 at n = 1,000 and n^¼, R²"})) == []
 
 

@@ -38,9 +38,7 @@ class Study:
 
     @property
     def title(self) -> str:
-        """The topic of the study; the title of its page may be a finding, which needs facts."""
-        text = self.spec.text
-        return str(text.get("topic", text.get("title", self.name)))
+        return str(self.spec.text.get("title", self.name))
 
     @property
     def module(self) -> ModuleType:

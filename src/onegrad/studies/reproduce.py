@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -16,7 +17,7 @@ from onegrad.experiments.grid import shard, store_part
 from onegrad.experiments.report.page import Page, Section, Sizes, study_page, write_report
 from onegrad.experiments.results import Results
 from onegrad.experiments.runner import Summary, commit, run_cells
-from onegrad.experiments.store import Store
+from onegrad.experiments.store import Provenance, Store
 from onegrad.experiments.tables import check_rows, headline_record, point_rows, write_csv
 from onegrad.io.files import atomic_write
 from onegrad.io.json_values import json_values
@@ -72,11 +73,13 @@ def reproduce(
         if not draw:
             return Reproduction(None, tuple(studies), Verdict(0, 0, 0), summary, 0)
         sizes = Sizes(quick, seeds)
-        sections = [
-            _section(study, results[name], out / "figures", sizes)
-            for name, study in studies.items()
-        ]
-        about = _about(store, set(cells), summary, sizes)
+        provenances = store.provenances()
+        sections = []
+        for name, study in studies.items():
+            keys = {cell.key for of_grid in results[name].cells.values() for cell in of_grid}
+            computed = _computed([provenances[key] for key in sorted(keys & provenances.keys())])
+            sections.append(_section(study, results[name], out / "figures", sizes, computed))
+        about = _about([by for key, by in provenances.items() if key in cells], summary, sizes)
     missing = sum(of_study.missing for of_study in results.values())
     about["wall clock"] = f"{time.monotonic() - start:.0f} s"
     page = Page(tuple(sections), sizes, about)
@@ -85,14 +88,14 @@ def reproduce(
     return Reproduction(report, tuple(studies), *outcome)
 
 
-def _section(study: Study, results: Results, folder: Path, sizes: Sizes) -> Section:
+def _section(study: Study, results: Results, folder: Path, sizes: Sizes, computed: str) -> Section:
     """Draw a study, write its files, and return what the report shows of it."""
     grids = _grid_lines(results)
     networks = sum(cell.seeds for cells in results.cells.values() for cell in cells)
     if results.missing:
         note = f"{results.missing} cells of this figure are missing: it was not drawn."
         text = {"title": study.title, "parameters": str(study.spec.text.get("parameters", ""))}
-        return Section(study.name, text, None, (), (), (note,), grids, networks, sizes)
+        return Section(study.name, text, None, (), (), (note,), grids, networks, sizes, computed)
     checks, facts = study.checks(results), study.facts(results)
     text, notes = texts(study, facts)
     sentences = headlines(study, facts)
@@ -110,6 +113,7 @@ def _section(study: Study, results: Results, folder: Path, sizes: Sizes) -> Sect
         grids=grids,
         networks=networks,
         sizes=sizes,
+        computed=computed,
         heads=heads,
         rows=rows,
         violations=tuple(map(str, violations)),
@@ -117,6 +121,7 @@ def _section(study: Study, results: Results, folder: Path, sizes: Sizes) -> Sect
     write_csv(folder / f"{study.name}.csv", point_rows(results))
     write_csv(folder / f"{study.name}.checks.csv", check_rows(checks))
     record = {"order": study.spec.order, "text": text, "facts": json_values(facts)}
+    record["computed"] = computed
     record["headlines"] = [headline_record(h) for h in sentences]
     record["method"] = json_values(rules.audit(study.spec, facts, violations))
     _write(folder / f"{study.name}.json", json.dumps(record, indent=1, ensure_ascii=False))
@@ -252,9 +257,16 @@ def _short(value: Any) -> str:
     return "{" + ", ".join(values) + "}"
 
 
-def _about(store: Store, keys: set[str], summary: Summary, sizes: Sizes) -> dict[str, str]:
+def _computed(provenances: Sequence[Provenance]) -> str:
+    """Return the version, the time and the days of cells."""
+    versions = ", ".join(sorted({p.version for p in provenances}))
+    days = sorted({p.finished[:10] for p in provenances})
+    seconds = math.fsum(p.seconds for p in provenances)
+    return f"onegrad {versions}, {seconds:,.0f} s, {' to '.join(days[:: len(days) - 1 or 1])}"
+
+
+def _about(provenances: Sequence[Provenance], summary: Summary, sizes: Sizes) -> dict[str, str]:
     """Return what was run, for the end of the report."""
-    provenances = [by for key, by in store.provenances().items() if key in keys]
     seconds = sum(p.seconds for p in provenances)
     counts = f"computed now: {summary.computed}, failed: {summary.failed}"
     return {

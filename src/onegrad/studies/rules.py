@@ -39,9 +39,11 @@ from onegrad.studies.measures import MEASURES
 MIN_TEST_ROWS = 20_000  # the error of a mean of squared Gaussian residuals is then sqrt(2/n) = 1 %
 MIN_SIZES = 3  # through two points there is always a line
 MAX_TITLE_WORDS, MAX_WORDS, MAX_NUMBERS = 6, 40, 5  # of a title; of the sentence below it
+MAX_SENTENCES = 3  # below the figure; the rest of a page is folded
 ZERO_COEFFICIENT = 1e-9  # a smaller Hermite coefficient is zero up to rounding
 MIN_NOISY = 3  # values of which the largest is too large by luck
 _SIZE = re.compile(r"\b(n|d|N) = \d[\d,]*")  # a size that a sentence names: one word, one number
+_SENTENCE = re.compile(r"[.?!](?=\s+[A-ZΑ-Ω]|\s*$)")  # where one ends
 _NUMBER = re.compile(r"(?<![\w.,^])(?:[−+-]?\d[\d.,]*(?: ± [\d.]+)?|[½⅓¼⅜])")  # with its error: one
 _OUTLIERS = ("weights", "spectrum", "three-layer-spectrum")  # measures in which spikes are counted
 
@@ -75,7 +77,7 @@ def finding_violations(spec: Spec, facts: Facts, text: Mapping[str, str]) -> lis
         *paired_differences(spec, facts),
         *several_sizes(spec, facts, title),
         *largest_of_several(facts),
-        *short_sentences(title, finding),
+        *short_sentences(title, finding, text.get("explained", "")),
         *stated_selections(facts, " ".join(text.values())),
         *named_headlines(spec),
     ]
@@ -127,9 +129,11 @@ def largest_of_several(facts: Facts) -> Iterator[Violation]:
                     yield Violation("largest of several", f"{problem}; use `largest`")
 
 
-def short_sentences(title: str, finding: str) -> Iterator[Violation]:
-    """A title has six words, the finding below it is one sentence of forty words, five numbers."""
+def short_sentences(title: str, finding: str, explained: str) -> Iterator[Violation]:
+    """A title has six words, the finding is one sentence, and three explain the figure."""
     counts = (
+        ("sentences of the finding", len(_SENTENCE.findall(finding)), 1),
+        ("sentences below the figure", len(_SENTENCE.findall(explained)), MAX_SENTENCES),
         ("words of the title", len(_SIZE.sub("size", title).split()), MAX_TITLE_WORDS),
         ("words of the finding", len(_SIZE.sub("size", finding).split()), MAX_WORDS),
         ("numbers of the finding", len(_NUMBER.findall(finding)), MAX_NUMBERS),

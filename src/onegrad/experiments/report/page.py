@@ -42,6 +42,7 @@ class Section:
     notes : further remarks.
     grids : the parameters of each grid in one line.
     networks : number of networks behind the study.
+    computed : version, processor time and day of its cells.
     heads, rows : the table of its main numbers; empty if it has none.
     violations : rules of a finding that it breaks.
     """
@@ -55,6 +56,7 @@ class Section:
     grids: Sequence[str]
     networks: int
     sizes: Sizes
+    computed: str
     heads: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
     violations: Sequence[str] = ()
@@ -86,6 +88,14 @@ class Section:
         if self.violations:
             return "breaks a rule"
         return outcome(self.headlines, self.sizes)
+
+    @property
+    def decisions(self) -> list[list[str]]:
+        """Cells of the table of sentences: each with its quantity, and whether it holds."""
+        return [
+            [h.sentence, h.quantity, h.shown, h.condition, outcome([h], self.sizes)]
+            for h in self.headlines
+        ]
 
     @property
     def theory_outcome(self) -> str:
@@ -141,7 +151,7 @@ def outcome(headlines: Sequence[Headline], sizes: Sizes) -> str:
 def write_report(page: Page, out: Path) -> Path:
     """Write the page as out/report.html; it refers to no other file."""
     target = out / "report.html"
-    html = _template("page.html").render(page=page, table_row=table_row, outcome=outcome)
+    html = _template("page.html").render(page=page, table_row=table_row)
     with atomic_write(target) as file:
         file.write(html.encode())
     return target

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments import Point, Results, comparison_of
+from onegrad.experiments import Point, Points, Results, comparison_of
 from onegrad.pictures import style
 from onegrad.studies.drawing import DISPLAY_NAMES, errors_against, seed_curve
 from onegrad.studies.findings import (
@@ -86,7 +86,6 @@ def facts(results: Results) -> Facts:
             {
                 "activation": name,
                 "name": DISPLAY_NAMES.get(name, name),
-                "gains": rows[-1]["best"].at["alpha"] > 0.5,
                 "largest": rows[-1],
                 "rows": rows,
                 "cost_trend": trend("n", sizes, [row["cost"] for row in rows]),
@@ -96,6 +95,7 @@ def facts(results: Results) -> Facts:
     test_checks = [c for c in checks(results) if c.quantity == "test"]
     return {
         "activations": activations,
+        "beyond": {row["activation"]: row["largest"]["beyond"] for row in activations},
         "size": networks.levels("n")[-1],
         "rows": [row for of_activation in activations for row in of_activation["rows"]],
         "start": results["spectrum"].levels("alpha")[0],
@@ -108,12 +108,17 @@ def _row(results: Results, name: str, n: int) -> dict[str, Any]:
     points = results["networks"].where(activation=name, n=n)
     half, one = (points.where(alpha=alpha)[0].values["test"] for alpha in (0.5, 1.0))
     best = lowest_point(points, "test", ["alpha"])
+    longer, shorter = (
+        Points(p for p in points if (p.field("alpha") > 0.5) == side) for side in (True, False)
+    )
+    beyond = (lowest_point(p, "test", ["alpha"]).values for p in (longer, shorter))
     spectra = results["spectrum"].where(activation=name, n=n).ordered("alpha")
     first, last = spectra[0], spectra[-1]
     return {
         "activation": name,
         "n": n,
         "best": best,
+        "beyond": paired_change(*beyond),
         "at_half": Estimate.of(half),
         "at_one": Estimate.of(one),
         "cost": paired_change(one, best.values),
