@@ -62,6 +62,6 @@ def test_only_so_many_are_kept_those_with_the_smallest_keys(monkeypatch):
     keys = rng.permutation(40).astype(np.uint64)
     rows = NearbyRows(keys, rng.random((40, 1)), rng.random((40, 1)), np.ones(40))
     for cut in (3, 11, 25):
-        total = rows[:cut].distinct() + rows[cut:].distinct()
+        total = rows[:cut].nearby() + rows[cut:].nearby()
         np.testing.assert_array_equal(total.keys, np.arange(10))
-        np.testing.assert_array_equal(total.t, rows.distinct().t)
+        np.testing.assert_array_equal(total.t, rows.nearby().t)

@@ -1,6 +1,7 @@
 """Boosted symmetric trees: bins, questions and leaves, against their definitions."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def test_a_tree_says_the_same_of_bins_and_of_inputs():
     rng = np.random.default_rng(2)
     z = np.column_stack([rng.standard_normal(300), rng.integers(0, 4, 300)])
     y = rng.standard_normal(300)
-    targets = NumericTargets.learn(y, np.ones(300), True)
+    targets = NumericTargets.learn(SimpleNamespace(y=y, w=np.ones(300)), True)
     grower = Grower.of(ScaledRows(z, targets.encode(y), np.ones(300)), targets, Boosting(), 2)
     trees = [grower.tree(np.zeros((300, 1)), rng) for _ in range(5)]
     equal = replace(grower, rows=replace(grower.rows, t=np.ones((300, 1))))

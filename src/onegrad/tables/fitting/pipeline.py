@@ -8,7 +8,7 @@
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -24,7 +24,6 @@ from onegrad.tables.first_layer.layer import Layer
 from onegrad.tables.fitting.fit_progress import FitProgress, interruptible
 from onegrad.tables.fitting.learned_member import LearnedMember, choose_parts, summary_of
 from onegrad.tables.fitting.settings import Learn, Settings
-from onegrad.tables.fitting.task import LearningTask
 from onegrad.tables.fitting.training_set import ScaledSample, TrainingSet, scale_sample
 from onegrad.tables.model.fitted import (
     FitStatistics,
@@ -34,14 +33,11 @@ from onegrad.tables.model.fitted import (
     largest_first,
     mean,
 )
-from onegrad.tables.model.permutation_importance import (
-    inputs_by_column,
-    permutation_importances,
-)
+from onegrad.tables.model.permutation_importance import inputs_by_column, permutation_importances
 from onegrad.tables.model.rows import MomentsPass, block_targets, sum_over_blocks
-from onegrad.tables.model.targets import NO_LINK
+from onegrad.tables.model.targets import NO_LINK, LearningTask
 from onegrad.tables.parts.part import RowPart
-from onegrad.tables.rows.partitions import Partition, RowBlock, S, sum_over_partitions
+from onegrad.tables.rows.partitions import Partition, RowBlock, sum_over_partitions
 from onegrad.tables.rows.sample import Sample, sample_block
 from onegrad.tables.rows.sources import Source
 
@@ -49,54 +45,44 @@ MAX_FULL_SPECTRUM = 1500  # features up to which all eigenvalues are computed
 MATRICES_OF_INPUTS = 8  # inputs by inputs, that a fit holds at a time: sums, factors, metric
 
 
-@dataclass(frozen=True)
-class Execution:
-    """Who makes the passes over the data: a Dask client or processes, on a device."""
-
-    client: Any = None
-    jobs: int = 1
-    progress: Progress | Callable[[int, int], None] | None = None
-    device: str = "cpu"
-
-    def sum(self, function: Callable[[Partition], S | None], data: Source) -> S:
-        """Return the sum of a function over the partitions; a stream is read by this process."""
-        jobs = 1 if data.single_pass else self.jobs
-        return sum_over_partitions(
-            function, data.partitions, client=self.client, jobs=jobs, progress=self.progress
-        )
-
-
 def fit(
     data: Source,
     task: LearningTask,
     settings: Settings,
     learn: Learn,
-    execution: Execution,
     *,
     sample_rows: int,
     hold_out: float,
     seed: int,
+    chosen: bool = False,
+    client: Any = None,
+    jobs: int = 1,
+    progress: Progress | Callable[[int, int], None] | None = None,
+    device: str = "cpu",
 ) -> Fitted:
     """Fit the networks of a family on all rows of the data.
 
     First layers are learned on `sample_rows` of them, of which a share `hold_out` is held out.
+    `chosen`: others are to come that nothing is learned from. A Dask client or processes make the
+    passes over the data, on a device.
     """
     first_pass, second_pass = data.for_two_passes(sample_rows)
-    progress = as_progress(execution.progress)
+    progress = as_progress(progress)
+    sums: dict[str, Any] = {"client": client, "jobs": jobs, "progress": progress}
     progress.relabel("first pass")
     draw = partial(sample_partition, size=sample_rows, seed=seed, labels=task.labels)
-    sample = execution.sum(draw, first_pass)
-    if not len(sample.y):
+    sample = sum_over_partitions(draw, first_pass.partitions, **sums)
+    if not len(sample):
         raise InvalidInput("weights", problem="all are zero; there are no rows to learn from")
     check_memory(sample.X.shape[1])
     keep_freed_memory()  # candidates take and free the same memory again and again
-    threads, ops = thread_count(), get_ops(execution.device)
+    threads, ops = thread_count(), get_ops(device)
     ops.policy(threads)  # a device is ready before threads share it
     # kinks lie on rows: the last bit of a product decides on which side a row is, so one thread
     with blas_threads(1):
-        plan = settings.plan(len(sample.keys), task.targets(sample, True).outputs)
+        plan = settings.plan(len(sample), task.targets(sample, True).outputs)
         scaled = scale_sample(sample, task, plan.scale)
-        check_memory(scaled.inputs)  # categories are inputs, too
+        check_memory(scaled.rows.z.shape[1])  # categories are inputs, too
         hold_out_rows = partial(
             scaled.training_set,
             hold_out=hold_out if plan.chooses else 0.0,
@@ -112,14 +98,15 @@ def fit(
         second_pass = second_pass.with_types(encoding.column_types, only=True)
     progress.relabel("second pass")
     layers = tuple(each.best.layer for each in learned)
-    moments_pass = MomentsPass(layers, targets, encoding, execution.device, seed, skip_below)
-    pairs = zip(learned, execution.sum(moments_pass, second_pass).moments, strict=True)
-    members = [each.member(sums, settings.intercept) for each, sums in pairs]
+    moments_pass = MomentsPass(layers, targets, encoding, device, seed, skip_below)
+    totals = sum_over_partitions(moments_pass, second_pass.partitions, **sums).moments
+    pairs = zip(learned, totals, strict=True)
+    members = [each.member(moments, settings.intercept) for each, moments in pairs]
     statistics = describe_fit(members, learned, scaled)
     tally = None
     if not data.single_pass and sample.tally is not None:
-        tally = sample.tally.above(skip_below)
-        if len(sample.keys) == len(sample.tally.keys):  # all rows are in the sample
+        tally = sample.tally[sample.tally.keys >= np.uint64(skip_below)]
+        if len(sample) == len(sample.tally):  # all rows are in the sample
             rows = scaled.rows[sample.keys >= np.uint64(skip_below)]
             tally = replace(tally, z=rows.z, t=rows.t)
     parts = [
@@ -134,7 +121,7 @@ def fit(
         encoding,
         statistics,
         parts=tuple(parts),
-        learned_from=LearnedRows(sample.keys, seed),
+        learned_from=LearnedRows(sample.keys, seed, chosen),
     ).with_tally(tally)
 
 
@@ -269,7 +256,7 @@ def describe_fit(
             "held_out_loss": float(np.mean([each.loss for each in learned])),
             "held_out_score": measures.get("R2", measures.get("accuracy", np.nan)),
             "measures": measures,
-            "sample_rows": len(scaled),
+            "sample_rows": len(scaled.rows),
             **({"interrupted": True} if learned[-1].training_set.progress.stopped else {}),
         },
         trials=tuple(

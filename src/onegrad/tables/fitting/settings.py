@@ -19,7 +19,7 @@ SettingsType = TypeVar("SettingsType")
 
 @dataclass(frozen=True)
 class FitPlan:
-    """How a fit uses its sample: by default for one plain network.
+    """Plan of a fit for its sample; by default that of one plain network.
 
     Parameters
     ----------

@@ -14,10 +14,9 @@ from onegrad.ridge import NormalEquations
 from onegrad.tables.first_layer.layer import Layer
 from onegrad.tables.first_layer.scaling import FEATURE_BLOCK_ROWS, ScaledRows, Scaling
 from onegrad.tables.fitting.fit_progress import FitProgress
-from onegrad.tables.fitting.task import LearningTask
 from onegrad.tables.model.calibration import CalibrationRows, Mask
-from onegrad.tables.model.targets import NumericTargets, Targets
-from onegrad.tables.rows.encoding import Encoding, SampleTargets, encode, input_names
+from onegrad.tables.model.targets import LearningTask, NumericTargets, Targets
+from onegrad.tables.rows.encoding import Encoding, encode, input_names
 from onegrad.tables.rows.likely_mistakes import warn_of_few_digits, warn_of_lone_values
 from onegrad.tables.rows.sample import RowKeys, Sample, effective_rows
 from onegrad.tables.rows.table import is_table
@@ -136,14 +135,6 @@ class ScaledSample:
     scaling: Scaling  # x -> z
     targets: Targets  # y -> t, and its loss
 
-    @property
-    def inputs(self) -> int:
-        """Number d of encoded inputs."""
-        return int(self.rows.z.shape[1])
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
     def training_set(
         self,
         member: int,
@@ -173,7 +164,9 @@ class ScaledSample:
         if isinstance(self.targets, NumericTargets):
             calibration = CalibrationRows.choose(rows, self.keys, self.copies, held, readout)
         else:
-            calibration = CalibrationRows.held_out(rows[held], self.keys[held])
+            # as they are, equal ones left out together: a weight is a number of rows
+            one = np.ones(held.sum())
+            calibration = CalibrationRows(rows[held], self.keys[held], rows.w[held], one)
         learned = rows[update]
         return TrainingSet(
             learned,
@@ -199,8 +192,9 @@ def scale_sample(sample: Sample, task: LearningTask, scale: str) -> ScaledSample
     """
     targets = task.targets(sample, scale != "raw")
     t = targets.encode(sample.y)
-    sample_targets = SampleTargets(t, sample.w, sample.seed)
-    encoding = Encoding.learn(sample.X, sample_targets) if is_table(sample.X) else None
+    encoding = None
+    if is_table(sample.X):
+        encoding = Encoding.learn(sample.X, t, sample.w, sample.seed)
     # contiguous: one order of sums for all sources
     x = np.ascontiguousarray(encode(sample.X, encoding, training=True))
     names = input_names(encoding, x.shape[1])

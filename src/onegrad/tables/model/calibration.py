@@ -51,11 +51,6 @@ class CalibrationRows:
         weighted = ScaledRows(rows.z, rows.t, w)[chosen]
         return cls(weighted, keys[chosen], (rows.w / copies)[chosen], copies[chosen])
 
-    @classmethod
-    def held_out(cls, rows: ScaledRows, keys: RowKeys) -> CalibrationRows:
-        """Take rows as they are, equal ones left out together: a weight is a number of rows."""
-        return cls(rows, keys, rows.w, np.ones(len(rows)))
-
     @property
     def effective_rows(self) -> float:
         """Number of rows of equal weight that say as much."""

@@ -303,11 +303,6 @@ class Fitted:
         importances = self.statistics.importances
         return importances if self.encoding is None else self.encoding.sum_by_column(importances)
 
-    def learned_from_chosen_rows(self) -> Fitted:
-        """Return the model whose other rows come and go without a trace."""
-        assert self.learned_from is not None
-        return replace(self, learned_from=replace(self.learned_from, chosen=True))
-
     def with_tally(self, tally: Tally | None) -> Fitted:
         """Return the model with a tally, which keeps the rows where they are fewer numbers."""
         if tally is not None and tally.z is not None and tally.t is not None:

@@ -17,10 +17,7 @@ from onegrad.tables.first_layer.gradient import gradient_outer_product
 from onegrad.tables.first_layer.layer import DeviceLayer, Layer
 from onegrad.tables.first_layer.scaling import ScaledRows
 from onegrad.tables.model.fitted import Fitted, RowChanges
-from onegrad.tables.model.permutation_importance import (
-    inputs_by_column,
-    permutation_importances,
-)
+from onegrad.tables.model.permutation_importance import inputs_by_column, permutation_importances
 from onegrad.tables.model.targets import NumericTargets, Targets
 from onegrad.tables.parts.part import Part, RowPart
 from onegrad.tables.parts.table import name_of
@@ -117,8 +114,9 @@ def sum_rows(partition: Partition, fitted: Fitted, device: str) -> RowSums | Non
         z = fitted.layers[0].scaling(x)
         tally_of_rows, weighty = None, weights > 0  # rows of weight zero do not exist
         if tally is not None:
-            rows = (None, None) if tally.z is None else (z[weighty], t[weighty])
-            tally_of_rows = Tally.of(keys[weighty], weights[weighty], tally.seed, None, *rows)
+            rows = (None, None) if tally.z is None else (z, t)
+            every = Tally(keys, weights, np.ones(len(keys)), tally.seed, *rows)
+            tally_of_rows = every[weighty].distinct()
         if isinstance(targets, NumericTargets) and weighty.any():
             own_keys = None if tally is None else keys[weighty]
             targets = targets.widened(y.reshape(len(y), -1)[weighty], own_keys)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +20,7 @@ from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput
 from onegrad.ridge import TARGET_BITS, grid_step, round_to_grid
 from onegrad.tables.first_layer.scaling import weighted_mean_and_deviation
-from onegrad.tables.rows.sample import RowKeys, effective_rows
+from onegrad.tables.rows.sample import RowKeys, Sample, effective_rows
 from onegrad.tables.rows.table import Values
 
 MAX_TARGET = 1e300  # largest size of a target
@@ -46,8 +48,11 @@ class NumericTargets:
     far_y: Floats = field(default_factory=lambda: np.zeros((0, 1)))
 
     @classmethod
-    def learn(cls, y: Values, w: Floats, scaled: bool) -> NumericTargets:
+    def learn(cls, sample: Sample, scaled: bool) -> NumericTargets:
         """Take mean, deviation and range from rows; without scaling, y as it is and no bounds."""
+        y, w = sample.y, sample.w
+        if y.dtype.kind not in "fiub":
+            raise InvalidInput("y", problem="the target is text; use a classifier")
         matrix = y.reshape(len(y), -1).astype(np.float64)
         K, single = matrix.shape[1], y.ndim == 1
         largest = MAX_TARGET if scaled else math.sqrt(MAX_TARGET)  # squares must be finite, too
@@ -381,3 +386,70 @@ class MultilabelTargets(LabelTargets):
 
 
 Targets = NumericTargets | ClassTargets | MultilabelTargets
+
+
+# -- before any row is seen ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LearningTask:
+    """The kind of targets, before any row is seen."""
+
+    targets: Callable[[Sample, bool], Targets]  # rows, whether to scale -> how targets are coded
+    # distinct targets that the first pass collects, as they may be rare: "all", "text", or "": none
+    labels: str = ""
+
+
+def classification(class_weight: Any, classes: Values | None = None) -> LearningTask:
+    """Return the task of predicting labels: those that are seen, or those declared before."""
+    return LearningTask(partial(_class_targets, class_weight=class_weight, classes=classes), "all")
+
+
+def _class_targets(
+    sample: Sample, _scaled: bool, class_weight: Any, classes: Values | None
+) -> Targets:
+    if sample.y.ndim > 1:
+        if class_weight is not None:
+            raise InvalidInput("class_weight", problem="y has several labels per row; give None")
+        return MultilabelTargets(sample.y.shape[1])
+    labels = classes
+    if labels is None:  # those of some dates are numbers of nanoseconds
+        labels = np.array(
+            sorted(sample.labels), sample.y.dtype if sample.y.dtype.kind == "M" else None
+        )
+    if len(labels) < 2:
+        problem = f"a classifier needs at least 2 classes; y has {len(labels)} class"
+        raise InvalidInput("y", problem=problem)
+    return ClassTargets(labels, class_weights(class_weight, labels, sample.labels))
+
+
+def _any_targets(sample: Sample, scaled: bool) -> Targets:
+    if sample.y.dtype.kind in "fiub":
+        return NumericTargets.learn(sample, scaled)
+    return ClassTargets(np.array(sorted(sample.labels)))
+
+
+def class_weights(
+    class_weight: Any, labels: Values, seen_weights: Mapping[Any, float]
+) -> Floats | None:
+    """Return (classes,) weights: by label, or "balanced", so that all classes weigh the same."""
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        total = sum(seen_weights.values())
+        each = [seen_weights.get(label, 0.0) * len(labels) for label in labels.tolist()]
+        return np.array([total / weight if weight else 1.0 for weight in each])
+    if not isinstance(class_weight, Mapping):
+        allowed = 'None, "balanced" or a dict of weights by label'
+        raise InvalidInput("class_weight", class_weight, allowed)
+    for label in class_weight:
+        if label not in labels.tolist():
+            raise InvalidInput("class_weight", problem=f"{label!r:.40} is not a class")
+    weights = np.array([class_weight.get(v, 1.0) for v in labels.tolist()], dtype=np.float64)
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise InvalidInput("class_weight", class_weight, "finite and not negative")
+    return weights
+
+
+REGRESSION = LearningTask(NumericTargets.learn)
+ANY_TARGETS = LearningTask(_any_targets, "text")  # numbers, or labels that are text

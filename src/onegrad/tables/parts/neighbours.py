@@ -27,7 +27,7 @@ from onegrad.tables.first_layer.scaling import row_slices
 from onegrad.tables.fitting.training_set import TrainingSet, metric_rows
 from onegrad.tables.parts.learner import FitSize, Learner, PartFit, Trial
 from onegrad.tables.parts.part import ArraySpec, NamedArrays, RowPart
-from onegrad.tables.rows.sample import MIN_WEIGHT, RowKeys
+from onegrad.tables.rows.sample import MIN_WEIGHT, KeyedRows, RowKeys
 
 MAX_NEIGHBOUR_ROWS = 50_000  # rows that are kept, which bounds files and time; not tuned
 NEAREST = 32  # rows that can have a part in a prediction
@@ -40,42 +40,30 @@ MIN_DIRECTION = 1e-4  # share of the metric below which a direction does not cou
 
 
 @dataclass(frozen=True)
-class NearbyRows:
+class NearbyRows(KeyedRows):
     """Rows that can be neighbours: keys in increasing order, points (m, r), targets, weights.
 
     Points are inputs times R, in single precision.
     """
 
-    keys: RowKeys
+    by_row = ("keys", "points", "t", "w")
+    summed = ("w",)
     points: Floats
     t: Floats
     w: Floats
 
-    def __len__(self) -> int:
-        return len(self.keys)
-
     def __add__(self, other: NearbyRows) -> NearbyRows:
-        both = [np.concatenate(pair) for pair in zip(self.arrays, other.arrays, strict=True)]
-        return NearbyRows(*both).distinct()
+        return self.joined(other).nearby()
 
     def __sub__(self, other: NearbyRows) -> NearbyRows:
         """Return the rows without others; those that are not among them do not matter."""
         common = other[np.isin(other.keys, self.keys)]
         return self + replace(common, w=-common.w)
 
-    def __getitem__(self, which: Any) -> NearbyRows:
-        return NearbyRows(*(array[which] for array in self.arrays))
-
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        return self.keys, self.points, self.t, self.w
-
-    def distinct(self) -> NearbyRows:
+    def nearby(self) -> NearbyRows:
         """Return the rows with the smallest keys, equal ones as one with the sum of weights."""
-        keys, first, group = np.unique(self.keys, return_index=True, return_inverse=True)
-        w = np.bincount(group, self.w, len(keys)).astype(np.float64)
-        remaining = np.flatnonzero(w > MIN_WEIGHT)[:MAX_NEIGHBOUR_ROWS]
-        return replace(self[first[remaining]], keys=keys[remaining], w=w[remaining])
+        rows = self.distinct()
+        return rows[np.flatnonzero(rows.w > MIN_WEIGHT)[:MAX_NEIGHBOUR_ROWS]]
 
 
 @dataclass(frozen=True)
@@ -101,7 +89,7 @@ class Neighbours(RowPart):
 
     def rows_of(self, keys: RowKeys, z: Floats, t: Floats, w: Floats) -> NearbyRows:
         """Return rows that can be neighbours, of scaled inputs, targets and weights."""
-        return NearbyRows(keys, points(z, self.root), t, w).distinct()
+        return NearbyRows(keys, points(z, self.root), t, w).nearby()
 
     def with_rows(self, rows: NearbyRows) -> Neighbours:
         return replace(self, rows=rows)
@@ -153,7 +141,7 @@ class NeighbourSearch(Learner):
         """Return the neighbours among all rows of the sample."""
         rows = fit.training_set.without_held_out.fit
         near = NearbyRows(fit.training_set.keys, points(rows.z, root), rows.t, rows.w)
-        return [Neighbours(root, count, 1.0, near.distinct(), fit.seed)]
+        return [Neighbours(root, count, 1.0, near.nearby(), fit.seed)]
 
     def flops(self, size: FitSize) -> float:
         """Distances of held-out rows to all others."""

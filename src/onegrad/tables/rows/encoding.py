@@ -17,9 +17,9 @@ would show theirs by their fold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -47,15 +47,6 @@ TINY = 1e-300  # against division by zero
 
 Codes = np.ndarray[Any, np.dtype[np.intp]]
 Category = str | None  # None: a missing value
-
-
-@dataclass(frozen=True)
-class SampleTargets:
-    """Coded targets and weights of the rows of a sample, and the seed of their folds."""
-
-    t: Floats
-    w: Floats
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -246,12 +237,18 @@ class Encoding:
         }
 
     @classmethod
-    def learn(cls, table: Tabular, targets: SampleTargets | None = None) -> Encoding:
-        """Learn fill values, categories and, with targets, the mean targets of values."""
-        table = convert_columns(table)
-        folds = None if targets is None else folds_of(row_keys(table, None, targets.seed))
-        names = table.column_names
-        return cls(tuple(_learn_column(name, table[name], targets, folds) for name in names))
+    def learn(
+        cls, table: Tabular, t: Floats | None = None, w: Any = None, seed: int = 0
+    ) -> Encoding:
+        """Learn fill values, categories and, with targets t of weights w, mean targets of values.
+
+        `seed` is that of the keys that make the folds.
+        """
+        table, means = convert_columns(table), None
+        if t is not None:
+            folds = folds_of(row_keys(table, None, seed))
+            means = partial(TargetMeans.of, t=t, w=w, folds=folds, seed=seed)
+        return cls(tuple(_learn_column(name, table[name], means) for name in table.column_names))
 
     def select(self, table: Tabular) -> Tabular:
         """Return these columns, in order, of a table that has them in any order among others."""
@@ -310,7 +307,7 @@ def codes_of(column: Any, values: Sequence[Category]) -> Codes:
 
 
 def _learn_column(
-    name: str, column: Any, targets: SampleTargets | None, folds: Codes | None
+    name: str, column: Any, means_of: Callable[..., TargetMeans] | None
 ) -> ColumnEncoding:
     kind = kind_of(column.type, name)
     if kind != "text":
@@ -326,12 +323,11 @@ def _learn_column(
     texts = [value for value in ranked if value is not None]
     warn_of_written_numbers(name, texts)
     categories = tuple(sorted(ranked[:MAX_INDICATORS], key=in_order))
-    if len(ranked) <= MAX_INDICATORS or targets is None or folds is None:
+    if len(ranked) <= MAX_INDICATORS or means_of is None:
         return ColumnEncoding(name, kind, categories)
     warn_of_words_among_numbers(name, texts)
     frequent = sorted(ranked[:MAX_VALUES_WITH_MEANS], key=in_order)
-    codes = codes_of(column, frequent)
-    means = TargetMeans.of(frequent, codes, targets.t, targets.w, folds, targets.seed)
+    means = means_of(frequent, codes_of(column, frequent))
     # decides warnings alone: where a twentieth of the rows have values of their own, so will others
     is_open = sum(count == 1 for count in counts.values()) > 0.05 * len(column)
     return ColumnEncoding(name, kind, categories, target_means=means, open=is_open)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -227,13 +227,7 @@ class IteratorPartition(Partition):
 # -- a pass over the data -------------------------------------------------------------------------
 
 
-class Summable(Protocol):
-    """A value that adds."""
-
-    def __add__(self, other: Self, /) -> Self: ...
-
-
-S = TypeVar("S", bound=Summable)
+S = TypeVar("S", bound=Any)  # a value that adds
 
 
 def add_optional(a: S | None, b: S | None) -> S | None:

@@ -9,9 +9,9 @@ weighting it, and no row can be both learned from and held out.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -38,7 +38,40 @@ RowKeys = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 @dataclass(frozen=True)
-class Tally:
+class KeyedRows:
+    """Distinct rows, in the order of their keys, as a value that adds."""
+
+    by_row: ClassVar[tuple[str, ...]]  # fields that have one entry per row; some may be None
+    summed: ClassVar[tuple[str, ...]]  # those of them that add up where rows are equal
+    keys: RowKeys
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __getitem__(self, which: Any) -> Self:
+        return self._with(lambda name: take_rows(getattr(self, name), which))
+
+    def joined(self, other: Self) -> Self:
+        """Return the rows of both, in any order and repeated."""
+        both = self, other
+        return self._with(lambda name: concatenate_rows([getattr(rows, name) for rows in both]))
+
+    def _with(self, field: Callable[[str], Any]) -> Self:
+        return replace(self, **{name: field(name) for name in self.by_row})
+
+    def distinct(self, most: int | None = None) -> Self:
+        """Return the rows with the smallest keys, so many at most, equal ones as one."""
+        keys, first, group = np.unique(self.keys, return_index=True, return_inverse=True)
+        # astype: of no rows bincount makes whole numbers
+        sums: dict[str, Any] = {
+            name: np.bincount(group, getattr(self, name), len(keys))[:most].astype(np.float64)
+            for name in self.summed
+        }
+        return replace(self[first[:most]], **sums)
+
+
+@dataclass(frozen=True)
+class Tally(KeyedRows):
     """The rows in a sum: keys in increasing order, their seed, and of each its weight and copies.
 
     A sum of rows does not say what is in it. The tally does, for as many rows as are worth it, so
@@ -47,29 +80,13 @@ class Tally:
     them, it also keeps what was summed.
     """
 
-    keys: RowKeys
+    by_row = ("keys", "weights", "copies", "z", "t")
+    summed = ("weights", "copies")
     weights: Floats
     copies: Floats
     seed: int
     z: Floats | None = None  # scaled inputs
     t: Floats | None = None  # and targets
-
-    @classmethod
-    def of(
-        cls,
-        keys: RowKeys,
-        w: Floats,
-        seed: int,
-        copies: Floats | None = None,
-        z: Floats | None = None,
-        t: Floats | None = None,
-    ) -> Tally:
-        """Return the tally of rows with these keys, in any order and repeated, and weights."""
-        unique, first, group = np.unique(keys, return_index=True, return_inverse=True)
-        copies = np.ones(len(keys)) if copies is None else copies
-        sums = [np.bincount(group, v, len(unique)).astype(np.float64) for v in (w, copies)]
-        z, t = (None if array is None else array[first] for array in (z, t))
-        return cls(unique, sums[0], sums[1], seed, z, t)
 
     @property
     def rows(self) -> int:
@@ -77,15 +94,11 @@ class Tally:
         return round(float(self.copies.sum()))
 
     def __add__(self, other: Tally) -> Tally:
-        both: dict[str, Any] = {}
-        for name in ("keys", "weights", "copies", "z", "t"):
-            pair = [getattr(self, name), getattr(other, name)]
-            both[name] = None if any(a is None for a in pair) else np.concatenate(pair)
-        return Tally.of(both["keys"], both["weights"], self.seed, *list(both.values())[2:])
+        return self.joined(other).distinct()
 
     def __sub__(self, other: Tally) -> Tally:
         """Return the tally without these rows; raise InvalidInput if it does not have them."""
-        difference = self + Tally(other.keys, -other.weights, 0 * other.copies, other.seed)
+        difference = self + replace(other, weights=-other.weights, copies=0 * other.copies)
         weights = difference.weights
         if (weights < -MIN_WEIGHT * np.abs(other.weights).max(initial=1.0)).any():
             missing = int((weights < 0).sum())
@@ -94,21 +107,13 @@ class Tally:
         copies = np.ceil(weights / self.weights * self.copies - MIN_WEIGHT)  # a part is a row, too
         return replace(self, weights=weights, copies=copies)[weights > MIN_WEIGHT]
 
-    def __getitem__(self, which: Any) -> Tally:
-        z, t = (None if array is None else array[which] for array in (self.z, self.t))
-        return Tally(self.keys[which], self.weights[which], self.copies[which], self.seed, z, t)
-
-    def above(self, key: int) -> Tally:
-        """Return the tally without the rows whose key is below this one."""
-        return self[self.keys >= np.uint64(key)]
-
 
 def add_tallies(a: Tally | None, b: Tally | None) -> Tally | None:
     """Return a + b unless there are too many rows; None is a tally that is not kept."""
-    if a is None or b is None or len(a.keys) + len(b.keys) > 2 * MAX_TALLY_ROWS:
+    if a is None or b is None or len(a) + len(b) > 2 * MAX_TALLY_ROWS:
         return None
     total = a + b
-    return total if len(total.keys) <= MAX_TALLY_ROWS else None
+    return total if len(total) <= MAX_TALLY_ROWS else None
 
 
 def effective_rows(w: Floats, copies: Floats | float = 1.0) -> float:
@@ -123,55 +128,33 @@ def effective_rows(w: Floats, copies: Floats | float = 1.0) -> float:
 
 
 @dataclass(frozen=True)
-class Sample:
+class Sample(KeyedRows):
     """At most `size` rows: keys in increasing order, inputs, targets, weights.
 
     Parameters
     ----------
+    copies : (n,) number of equal rows that each row stands for.
     seed : of the keys.
     labels : distinct targets of all rows with the sums of their weights, for classification.
-    copies : (n,) number of equal rows that each row stands for.
     tally : of all rows, or None where there are too many.
     """
 
-    size: int
-    keys: RowKeys
+    by_row = ("keys", "X", "y", "w", "copies")
+    summed = ("w", "copies")
     X: Tabular
     y: Values
     w: Floats
+    copies: Floats
+    size: int
     seed: int
     labels: Mapping[Any, float]
-    copies: Floats
     tally: Tally | None = None
 
     def __add__(self, other: Sample) -> Sample:
         labels = {label: self.labels.get(label, 0.0) + w for label, w in other.labels.items()}
-        return Sample(
-            self.size,
-            np.concatenate([self.keys, other.keys]),
-            concatenate_rows([self.X, other.X]),
-            np.concatenate([self.y, other.y]),
-            np.concatenate([self.w, other.w]),
-            self.seed,
-            {**self.labels, **labels},
-            np.concatenate([self.copies, other.copies]),
-            add_tallies(self.tally, other.tally),
-        ).smallest()
-
-    def smallest(self) -> Sample:
-        """Return the rows with the smallest keys, equal rows as one."""
-        keys, first, group = np.unique(self.keys, return_index=True, return_inverse=True)
-        # astype: of no rows bincount makes whole numbers
-        weights = np.bincount(group, weights=self.w).astype(np.float64)
-        first = first[: self.size]
-        return replace(
-            self,
-            keys=keys[: self.size],
-            X=take_rows(self.X, first),
-            y=self.y[first],
-            w=weights[: self.size],
-            copies=np.bincount(group, self.copies)[: self.size].astype(np.float64),
-        )
+        both = self.joined(other).distinct(self.size)
+        tally = add_tallies(self.tally, other.tally)
+        return replace(both, labels={**self.labels, **labels}, tally=tally)
 
 
 def sample_block(
@@ -191,8 +174,9 @@ def sample_block(
         sums = np.bincount(codes.ravel(), w)
         label_weights = dict(zip(distinct.tolist(), sums.tolist(), strict=True))
     keys = row_keys(X, y, seed)
-    tally = Tally.of(keys, w, seed)
-    return Sample(size, keys, X, y, w, seed, label_weights, np.ones(len(w)), tally).smallest()
+    copies = np.ones(len(w))
+    tally = Tally(keys, w, copies, seed).distinct()
+    return Sample(keys, X, y, w, copies, size, seed, label_weights, tally).distinct(size)
 
 
 def row_keys(X: Tabular, y: Values | None, seed: int) -> RowKeys:

@@ -147,18 +147,22 @@ def slice_rows(X: Tabular | None, start: int, count: int) -> Tabular:
     return X.slice(start, count) if is_table(X) else X[start : start + count]
 
 
-def take_rows(X: Tabular, rows: Values) -> Tabular:
-    """Return the rows with these numbers."""
+def take_rows(X: Tabular | None, rows: Values) -> Tabular:
+    """Return the rows with these numbers; None of None."""
+    if X is None:
+        return None
     return X.take(rows) if is_table(X) else X[rows]
 
 
 def concatenate_rows(blocks: Sequence[Tabular]) -> Tabular:
-    """Return the rows of several blocks, one below the other."""
+    """Return the rows of several blocks, one below the other; None where one of them is."""
     first, *others = blocks
+    if any(block is None for block in blocks):
+        return None
     if not is_table(first):
-        widths = sorted({block.shape[1] for block in blocks})
-        if len(widths) > 1:
-            counts = " and ".join(map(str, widths))
+        shapes = sorted({block.shape[1:] for block in blocks})
+        if len(shapes) > 1:
+            counts = " and ".join(str(*shape) for shape in shapes)
             raise InvalidInput("inputs", problem=f"some blocks of rows have {counts} columns")
         return np.concatenate(blocks)
     return pa.concat_tables([first, *(_in_order_of(first, other) for other in others)])

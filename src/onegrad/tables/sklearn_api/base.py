@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_y, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_y, check_is_fitted
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import AssumptionWarning, InvalidInput, check_choice, warn
@@ -22,17 +22,16 @@ from onegrad.pictures.model_plots import draw_importances
 from onegrad.tables.fitting import pipeline
 from onegrad.tables.fitting.candidates import Candidates
 from onegrad.tables.fitting.settings import Settings, check_parameter
-from onegrad.tables.fitting.task import LearningTask
 from onegrad.tables.fitting.training_set import TrainingSet
 from onegrad.tables.model import files
 from onegrad.tables.model import rows as model_rows
 from onegrad.tables.model.fitted import FeatureSpectrum, Fitted
 from onegrad.tables.model.onnx_export import save_onnx
 from onegrad.tables.model.report import Report
+from onegrad.tables.model.targets import LearningTask
 from onegrad.tables.rows.encoding import input_names
 from onegrad.tables.rows.partitions import sum_over_partitions
 from onegrad.tables.sklearn_api.input_data import (
-    MATRIX_CHECKS,
     first_rows,
     in_units,
     is_source,
@@ -124,13 +123,10 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     # -- validation as scikit-learn does it ----------------------------------------------------
 
-    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Floats, Any]:
-        y = self._plain_targets(y)
-        X, y = validate_data(self, X, y, reset=reset, **MATRIX_CHECKS, **self._target_checks)
-        return X, self._as_targets(y)
-
     def _validated_targets(self, y: Any) -> Any:
-        """Return targets that came beside a table."""
+        """Return targets that came beside rows, as scikit-learn checks them."""
+        if y is None:
+            raise InvalidInput("y", problem="it requires y to be passed, but the target y is None")
         y = self._plain_targets(y)
         return self._as_targets(_check_y(y, estimator=self, **self._target_checks))
 
@@ -163,22 +159,14 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
             numbers of rows; the others are in the sums alone. To `remove` one of these leaves the
             model that never saw it. None: all rows may be learned from.
         """
+        options = {"client": client, "progress": progress, "chosen": learn_from is not None}
         if learn_from is None:
-            return self._fit(X, y, sample_weight, self._task(), client, progress)
-        (X, y, sample_weight), others = split_rows(learn_from, X, y, sample_weight)
-        self._fit(X, y, sample_weight, self._task(), client, progress)
-        self._publish(self.fitted_.learned_from_chosen_rows())
+            return self._fit(self._task(), X, y, sample_weight, **options)
+        rows, others = split_rows(learn_from, X, y, sample_weight)
+        self._fit(self._task(), *rows, **options)
         return self if others is None else self.partial_fit(*others)
 
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        task: LearningTask,
-        client: Any = None,
-        progress: Any = None,
-    ) -> Self:
+    def _fit(self, task: LearningTask, X: Any, y: Any, sample_weight: Any, **options: Any) -> Self:
         settings, sample_rows = self._settings(), self._sample_rows()
         check_parameter("sample_rows", sample_rows, 1, integer=True)
         check_parameter("hold_out", self.hold_out, 0, 0.9)
@@ -186,19 +174,19 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
             raise InvalidInput("n_jobs", self.n_jobs, "None or a whole number other than 0")
         unit = weight_unit(sample_weight)
         data = first_rows(self, X, y, in_units(sample_weight, unit))
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        jobs = 1 if self.n_jobs is None else self.n_jobs
-        if self.verbose and progress is None:
-            progress = TerminalProgress(seconds_per_line=1.0)
+        if self.verbose and options.get("progress") is None:
+            options["progress"] = TerminalProgress(seconds_per_line=1.0)
         fitted = pipeline.fit(
             data,
             task,
             settings,
             self._learn,
-            pipeline.Execution(client, jobs, progress, self.device),
             sample_rows=sample_rows,
             hold_out=self.hold_out,
-            seed=seed,
+            seed=int(check_random_state(self.random_state).randint(2**31)),
+            jobs=1 if self.n_jobs is None else self.n_jobs,
+            device=self.device,
+            **options,
         )
         if fitted.encoding is not None and is_source(X):
             self.feature_names_in_ = np.array(fitted.encoding.names, dtype=object)

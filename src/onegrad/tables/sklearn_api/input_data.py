@@ -81,17 +81,13 @@ def first_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
         estimator.feature_names_in_ = np.array(table.column_names, dtype=object)
         estimator.n_features_in_ = table.num_columns
         estimator._fitted_on_frame_ = True
-    elif holds_text(X):
-        X = np.asarray(X, dtype=object)
-        _check_n_features(estimator, X, reset=True)
-        table = matrix_table(X, input_names(None, X.shape[1]))
     else:
-        X, y = estimator._validated(X, y, True)
-        if issparse(X) or (categorical is None and np.isfinite(X).all()):
-            return source(X, y, _weights(sample_weight, X))
+        X = _matrix(estimator, X, reset=True)
+        if issparse(X) or (categorical is None and X.dtype != object and np.isfinite(X).all()):
+            return _with_targets(estimator, X, y, sample_weight)
         table = matrix_table(X, input_names(None, X.shape[1]))
     names = column_names(categorical, table.column_names)
-    return _table_source(estimator, table, y, sample_weight, names)
+    return _with_targets(estimator, table, y, sample_weight).aligned(names)
 
 
 def split_rows(learn_from: Any, *arrays: Any) -> tuple[list[Any], list[Any] | None]:
@@ -135,23 +131,30 @@ def more_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
     if is_source(X):
         return with_learned_types(source(X, y, sample_weight), encoding)
     if encoding is None:
-        X, y = estimator._validated(X, y, False)
-        return source(_without_gaps(estimator, X), y, _weights(sample_weight, X))
+        X = _without_gaps(estimator, validate_data(estimator, X, reset=False, **MATRIX_CHECKS))
+        return _with_targets(estimator, X, y, sample_weight)
     table = _as_fitted_table(estimator, X, encoding)
     warn(*UnknownValues().count(encoding, table).warnings)
-    return with_learned_types(_table_source(estimator, table, y, sample_weight, ()), encoding)
+    return with_learned_types(_with_targets(estimator, table, y, sample_weight), encoding)
 
 
-def _table_source(
-    estimator: Any, table: Any, y: Any, sample_weight: Any, categorical: Sequence[str]
-) -> Source:
-    """Return a table with targets and weights beside it, as a source."""
-    if not table.num_rows or not table.num_columns:
-        problem = f"its shape is {table.shape}; it needs at least one row and one column"
+def _matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return a matrix as scikit-learn checks it; one that holds text as objects."""
+    if not holds_text(X):
+        return validate_data(estimator, X, reset=reset, **MATRIX_CHECKS)
+    X = np.asarray(X, dtype=object)
+    _check_n_features(estimator, X, reset=reset)
+    return X
+
+
+def _with_targets(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
+    """Return a matrix or a table with targets and weights beside it, as a source."""
+    if not all(X.shape):
+        problem = f"its shape is {X.shape}; it needs at least one row and one column"
         raise InvalidInput("X", problem=problem)
     y = estimator._validated_targets(y)
-    check_consistent_length(table, y)
-    return source(table, y, _weights(sample_weight, table)).aligned(categorical)
+    check_consistent_length(X, y)
+    return source(X, y, _weights(sample_weight, X))
 
 
 def weight_unit(sample_weight: Any) -> float:
@@ -271,13 +274,8 @@ def with_learned_types(data: Source, encoding: Encoding | None) -> Source:
 def _as_fitted_table(estimator: Any, X: Any, encoding: Encoding) -> Any:
     """Return a frame or a matrix as a table with the columns of the fit, in order."""
     if not is_frame(X):
-        if holds_text(X):
-            X = np.asarray(X, dtype=object)
-            _check_n_features(estimator, X, reset=False)
-        else:
-            X = validate_data(estimator, X, reset=False, **MATRIX_CHECKS)
-            X = X.toarray() if issparse(X) else X
-        return matrix_table(X, encoding.names)
+        X = _matrix(estimator, X, reset=False)
+        return matrix_table(X.toarray() if issparse(X) else X, encoding.names)
     table = as_table(X)
     if hasattr(estimator, "_fitted_on_frame_") and tuple(table.column_names) != encoding.names:
         _check_feature_names(estimator, X, reset=False)  # says which, as scikit-learn does

@@ -13,8 +13,8 @@ from onegrad.exceptions import named_arguments
 from onegrad.problem import Problem
 from onegrad.tables.first_layer import one_step
 from onegrad.tables.first_layer.one_step import OneStepSettings
-from onegrad.tables.fitting import task
 from onegrad.tables.fitting.settings import settings_from
+from onegrad.tables.model.targets import ANY_TARGETS, LearningTask
 from onegrad.tables.sklearn_api.base import FeatureLearner
 from onegrad.tables.sklearn_api.docstrings import with_shared_sections
 from onegrad.tables.sklearn_api.tasks import Classification, Regression
@@ -164,8 +164,8 @@ class OneStepFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _OneSte
     True
     """
 
-    def _task(self) -> task.LearningTask:
-        return task.ANY_TARGETS
+    def _task(self) -> LearningTask:
+        return ANY_TARGETS
 
     def _as_targets(self, y: Any) -> Any:
         return y if y.dtype.kind in "fiub" else y.astype(str)

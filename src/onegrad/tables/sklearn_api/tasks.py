@@ -13,10 +13,16 @@ from sklearn.utils.validation import column_or_1d
 from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput
 from onegrad.pictures.model_plots import draw_calibration, draw_intervals, draw_predictions
-from onegrad.tables.fitting import task
 from onegrad.tables.model.calibration import interval_width, local_widths
 from onegrad.tables.model.fitted import Fitted
-from onegrad.tables.model.targets import ClassTargets, MultilabelTargets, NumericTargets
+from onegrad.tables.model.targets import (
+    REGRESSION,
+    ClassTargets,
+    LearningTask,
+    MultilabelTargets,
+    NumericTargets,
+    classification,
+)
 from onegrad.tables.sklearn_api.base import FeatureLearner
 
 
@@ -33,8 +39,8 @@ class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
     _target_kinds = (NumericTargets,)
     _target_checks = MappingProxyType({"multi_output": True, "y_numeric": True})
 
-    def _task(self) -> task.LearningTask:
-        return task.REGRESSION
+    def _task(self) -> LearningTask:
+        return REGRESSION
 
     def _as_targets(self, y: Any) -> Floats:
         """Return numbers; refuse dates and durations, which have no unit yet."""
@@ -123,8 +129,8 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
     class_weight: Any
     _target_kinds = (ClassTargets, MultilabelTargets)
 
-    def _task(self) -> task.LearningTask:
-        return task.classification(self.class_weight)
+    def _task(self) -> LearningTask:
+        return classification(self.class_weight)
 
     def _plain_targets(self, y: Any) -> Any:
         """Return dates as such; refuse labels that are missing, mixed, or equal to NumPy alone."""
@@ -175,8 +181,8 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
         if hasattr(self, "fitted_") or classes is None:
             return super().partial_fit(X, y, sample_weight)
         labels = np.unique(self._plain_targets(classes))
-        declared = task.classification(self.class_weight, labels)
-        return self._fit(X, y, sample_weight, declared)
+        declared = classification(self.class_weight, labels)
+        return self._fit(declared, X, y, sample_weight)
 
     def decision_function(self, X: Any) -> Floats:
         """Return scores, near +1 for a row's class: (n,) for two classes, else (n, classes)."""
