@@ -142,7 +142,7 @@ def names_with_two_homes(trees: dict[str, ast.Module]) -> dict[str, list[str]]:
 REPLACED = tuple(
     f"theory.uniform.{name}"
     for name in ("accuracy", "covariance", "discretisation", "fixed_point", "gauss_nodes",
-                 "input_covariance", "preconditioned", "quadrature_nodes", "refinement")
+                 "input_covariance", "quadrature_nodes", "refinement")
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ def test_every_route_has_a_section():
 def test_the_script_would_write_the_stored_file(monkeypatch, tmp_path):
     stored, copy = script.COEFFICIENTS.read_text(), tmp_path / "accuracy.json"
     monkeypatch.setattr(script, "COEFFICIENTS", copy)
-    script.write("preconditioned", STORED["preconditioned"])
+    script.write("same rows", STORED["same rows"])
     assert copy.read_text() == stored
 
 

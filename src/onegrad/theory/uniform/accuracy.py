@@ -125,20 +125,6 @@ def neglected_of_shares(
     }
 
 
-def neglected_of_preconditioned_step(prepared: Prepared) -> NeglectedSizes:
-    """Return what is neglected beside that, of the fourth order: products that do not commute.
-
-    Its size is the squared share of the step in the variance of the bulk weights.
-    """
-    step, trace = prepared.step, prepared.covariance.trace
-    moved = 4 * step.c2**2 * (trace.mu**2 + trace.excess)
-    moved += step.nu * prepared.problem.phi_step * trace.s
-    growth = step.gamma**2 * float(trace.weight @ moved)
-    share = growth / (1 + growth) if step.c2 else 0.0
-    products = {"matrices of a preconditioned step that do not commute": share**2}
-    return neglected_of_directions(prepared) | products
-
-
 def stated_accuracy(sizes: NeglectedSizes, route: str = PLAIN_ROUTE) -> tuple[TrainTest, str]:
     """Return the relative error of train and test, 95 %, and its largest contribution in words.
 

@@ -196,11 +196,8 @@ def discretise(laws: Laws, nodes: Nodes) -> Equations:
     points = points_of_step(step, lengths, steep if resolved else None)
     moments = step_moments(step, points)
     types = neuron_types(step, moments, readouts(step, moments, nodes.readout))
-    if step.preconditioner is None:
-        plane = weights_in_the_plane(step, types, moments)
-        types = with_special_weights(step, types, moments, plane)
-    else:  # to leading order
-        plane = (types.rho**2 / d)[:, None, None] * np.eye(step.directions)
+    plane = weights_in_the_plane(step, types, moments)
+    types = with_special_weights(step, types, moments, plane)
     along_v, rho2 = plane[:, 0, 0], types.rho**2
     variables = RowVariables(
         step.directions, len(moments.constraints), step.indices, laws.same_rows and step.full

@@ -542,8 +542,8 @@ def readings_of(
 def _mean_along_readout_row(step: Step, types: Types, moments: StepMoments) -> Floats:
     """Return the means of weights along special directions that initial ones have by it, (U, p)."""
     row = step.row_overlap.sum(1)
-    unmoved = np.outer(step.laws.update.rest + types.own, row)
-    moved = np.outer(types.epsilon, moments.M @ row)
+    unmoved = np.outer(step.laws.update.rest + step.kept * types.own, row)
+    moved = np.outer(types.epsilon * step.kept / step.held(1.0), moments.M @ row)
     return (types.g / np.sqrt(step.laws.neurons.N))[:, None] * (unmoved + moved)
 
 
@@ -558,7 +558,8 @@ def residual_reading(variables: RowVariables, step: Step, moments: StepMoments) 
 
 def own_scale(step: Step, types: Types) -> Floats:
     """Return root n_0 times the deviation of a random step along a neuron's own weight, over r."""
-    return step.kept * types.gamma * np.sqrt(step.activation.own_noise * step.inputs.trace(2))
+    gain = float(step.inputs.omega @ step.gain**2)
+    return types.gamma * np.sqrt(step.activation.own_noise * gain)
 
 
 def _add_second_order(

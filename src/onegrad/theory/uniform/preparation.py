@@ -17,7 +17,6 @@ from onegrad.theory.direction import output_constants
 from onegrad.theory.uniform.covariance import StepCovariance, step_covariance
 from onegrad.theory.uniform.first_step import StepNumbers, take_step
 from onegrad.theory.uniform.laws.labels import LabelLaw, along_linear, unit_linear
-from onegrad.theory.uniform.preconditioned.covariance import preconditioned
 from onegrad.theory.uniform.quadrature_nodes import (
     bulk_variance,
     conditional_readouts,
@@ -59,11 +58,7 @@ def prepare_problem(problem: Problem, constant: float | None = None) -> Prepared
         constant = float(np.mean(output_constants(problem)))
     labels = LabelLaw.of(problem)
     step = take_step(problem, constant, labels)
-    if problem.update == "preconditioned":
-        step, covariance = preconditioned(problem, step, labels)
-    else:
-        covariance = _covariance(problem, step, labels)
-    covariance = _as_neurons_lean(problem, step, covariance)
+    covariance = _as_neurons_lean(problem, step, _covariance(problem, step, labels))
     slopes = slopes_by_length(problem)
     rules = _rules(problem, step, labels, covariance, slopes)
     return Prepared(problem, step, labels, covariance, slopes, *rules)

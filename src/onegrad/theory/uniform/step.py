@@ -83,7 +83,7 @@ class Step:
     b: float  # length of Sigma^(1/2) X^T r/n_0
     primitives: int  # how many of the primitive directions the residual knows: labels, readout row
     noise_size: float  # |n|
-    signal: Floats  # (P - 1,) h on the primitive directions that the residual knows
+    preconditioner: Preconditioner | None  # multiplier of the gradient
     overlaps: Floats  # (m,) of v with the labels' indices
     frame: Floats  # (p, P) special directions in the primitive ones
     row: Floats  # (P,) readout row in the primitive directions
@@ -118,9 +118,9 @@ class Step:
         return self.laws.update.scale
 
     @property
-    def preconditioner(self) -> Preconditioner | None:
-        """Multiplier of the gradient."""
-        return self.laws.update.preconditioner
+    def gain(self) -> Floats:
+        """What the step makes of a mean over rows, in each group of eigenvalues."""
+        return self.inputs.s if self.preconditioner is None else self.preconditioner.gain
 
     def held(self, length: Any) -> Any:
         """Part of its product with a weight's move that a row of the step leaves."""
@@ -134,8 +134,21 @@ class Step:
 
     @property
     def kept(self) -> float:
-        """Share that a direction keeps of itself in the step."""
-        return 1.0 if self.preconditioner is None else self.preconditioner.kept
+        """Share that a direction keeps of itself in the step, the root of its mean square."""
+        if self.preconditioner is None:
+            return 1.0
+        return float(np.sqrt(self.inputs.omega @ self.gain**2))
+
+    def noise_of_moves(self, energy: Any, signal: Any = 0.0) -> Any:
+        r"""Return the variance of what a step of row functions :math:`\psi` adds to an input.
+
+        energy : their mean square.
+        signal : that of their part along a neuron's own initial input.
+        """
+        if self.preconditioner is None:
+            return self.phi0 * energy * self.inputs.trace(2)
+        missed = signal * ((self.inputs.omega * self.inputs.s) @ (1 - self.gain) ** 2)
+        return self.preconditioner.spread * self.preconditioner.left_out(energy, signal, missed)
 
     @property
     def full(self) -> bool:
@@ -196,23 +209,25 @@ def take_step(laws: Laws) -> Step:
     elif not fit.has_direction:  # to order 1/d: rows of a large residual are longer
         longer = (1 - labels.replaced) * energy_of_long_rows(labels.teacher) + 2 * (scale * c1) ** 2
         square += phi0 * longer / d - float(c @ c) / n0
-    gamma, before = update.eta / float(np.sqrt(neurons.N)), square
-    signal, energy = float(c @ c), fit.free_energy + output
-    preconditioner, retained = update.preconditioner, 1.0
-    if preconditioner is not None:
-        square, retained = preconditioner.noise(signal, energy), preconditioner.kept
-        mean, even = fit.step_mean - scale * update.constant, 4 * numbers.c2**2
-        plain = c1**2 * (signal + before) + even * mean**2
-        plain += phi0 * energy * (even + numbers.nu)
-        moved = preconditioner.moved(mean, energy, even, numbers.nu)
-        gamma *= float(np.sqrt(plain / (c1**2 * (retained**2 * signal + square) + moved)))
-    noise_size = float(np.sqrt(max(square, 0.0)))
     primitives = np.array([*prims, noise / size])
+    noise_size = float(np.sqrt(max(square, 0.0)))
     g0 = np.append(c, noise_size)
-    h = np.tile(inputs.s, slots.count) * (np.append(retained * c, noise_size) @ primitives)
-    if preconditioner is not None and noise_size:
-        g0[-1] = phi0 * retained * (energy - signal) / noise_size
+    gamma, preconditioner, gain = update.eta / float(np.sqrt(neurons.N)), None, inputs.s
+    if update.shift is not None:
+        preconditioner = Preconditioner(update.shift, phi0, inputs.s, inputs.omega)
+        gain, s = preconditioner.gain, np.tile(inputs.s, slots.count)
+        plain = float(s @ (g0 @ primitives) ** 2)
+        energy, signal = fit.free_energy + output, c @ primitives[:-1]
+        missed = (1 - np.tile(gain, slots.count)) * signal
+        left = preconditioner.left_out(energy, float(c @ c), float(missed @ missed))
+        noise_size = float(np.sqrt(max(phi0 * left, 0.0))) * size
+        if noise_size:
+            g0[-1] = phi0 * (energy - float(signal @ (signal - missed))) / noise_size
+    h = np.tile(gain, slots.count) * (np.append(c, noise_size) @ primitives)
     b = float(np.linalg.norm(h))
+    if preconditioner is not None:
+        mean = fit.step_mean - scale * update.constant
+        gamma *= _relative_length(preconditioner, numbers, energy, mean, plain, float(h**2 @ (1 / s)))
     if noise_size == 0.0 and not c.any():  # nothing leads: any v is valid
         g0, b = np.zeros(len(primitives)), 0.0
         lead = np.append(FREE_OVERLAP * fit.step_direction, np.zeros(len(primitives) - m - 1))
@@ -237,7 +252,7 @@ def take_step(laws: Laws) -> Step:
         b=b,
         primitives=m + full,
         noise_size=noise_size,
-        signal=retained * c,
+        preconditioner=preconditioner,
         overlaps=overlaps,
         frame=frame,
         row=primitives @ row,
@@ -246,6 +261,25 @@ def take_step(laws: Laws) -> Step:
         overlap=np.einsum("iar,kar->ikr", parts, parts),
         row_overlap=np.einsum("iar,ar->ir", parts, row.reshape(slots.count, -1)),
     )
+
+
+def _relative_length(
+    preconditioner: Preconditioner,
+    numbers: ActivationNumbers,
+    energy: float,  # E r^2
+    mean: float,  # E r
+    plain: float,  # squared length of the gradient's learned direction
+    direction: float,  # and of that of the step
+) -> float:
+    """Return the length of the gradient over that of the step."""
+    s, omega, gain = preconditioner.s, preconditioner.omega, preconditioner.gain
+    even = 4 * numbers.c2**2
+    slopes = energy * (even + numbers.nu)
+    gradient = numbers.c1**2 * plain + even * mean**2 * (omega @ s**2) + preconditioner.phi * slopes
+    missed = even * mean**2 * ((omega * s) @ (1 - gain) ** 2)
+    noise = preconditioner.phi * preconditioner.left_out(slopes, even * mean**2, missed)
+    moved = even * mean**2 * (omega @ gain**2) + noise * (omega @ (gain**2 / s))
+    return float(np.sqrt(gradient / (numbers.c1**2 * direction + moved)))
 
 
 @dataclass(frozen=True)

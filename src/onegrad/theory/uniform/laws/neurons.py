@@ -122,8 +122,8 @@ def steepness(step: Step) -> float:
     numbers, neurons = step.activation, step.laws.neurons
     mean = step.labels.fit.step_mean - step.scale * step.laws.update.constant
     gamma = step.gamma * neurons.large_readout
-    noise = gamma**2 * step.phi0 * step.energy * (4 * numbers.c2**2 + numbers.nu)
-    rho = np.sqrt((1 + 2 * numbers.c2 * gamma * mean) ** 2 + noise * step.inputs.trace(2))
+    noise = step.noise_of_moves(gamma**2 * step.energy * (4 * numbers.c2**2 + numbers.nu))
+    rho = np.sqrt((1 + 2 * step.kept * numbers.c2 * gamma * mean) ** 2 + noise)
     return float(abs(gamma * numbers.c1 * step.b) / rho)
 
 
@@ -193,19 +193,11 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
     own = step.scale * numbers.own_output - 6 * numbers.c3 * backward
     own_scale = -gamma * own * g / np.sqrt(neurons.N)
     rest = step.laws.update.rest
-    grown = rest + np.outer(s, own_scale + epsilon * moments.mean)
-    rho2 = (omega * s) @ (length * grown**2)
-    noise = step.phi0 * moments.square * inputs.trace(2)
-    slope_noise = noise * gamma**2 * numbers.nu
-    rho2 = rho2 + noise * epsilon**2 * size**2 + slope_noise
-    preconditioner = step.preconditioner
-    if preconditioner is not None:
-        grown = rest + preconditioner.kept * (own_scale + epsilon * moments.mean)[None]
-        energy = moments.square
-        moved = preconditioner.moved(moments.mean, energy, epsilon**2, 0.0)
-        rho2 = size**2 * (rest * (2 * grown[0] - rest) + moved)
-        slope_noise = preconditioner.moved(0.0, energy, 0.0, gamma**2 * numbers.nu)
-        rho2 = rho2 + slope_noise
+    grown = rest + np.outer(step.gain, own_scale + epsilon * moments.mean)
+    signal = (epsilon * size * moments.mean) ** 2
+    slope_noise = step.noise_of_moves(moments.square * gamma**2 * numbers.nu)
+    rho2 = (omega * s) @ (length * grown**2) + slope_noise
+    rho2 = rho2 + step.noise_of_moves(moments.square * (epsilon * size) ** 2, signal)
     return Types(
         weight=weight,
         g=g,
@@ -219,7 +211,7 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
         own_slope=6 * step.kept * numbers.c3 * gamma,
         along=(omega * s) @ (length * grown) / size,
         rho=np.sqrt(rho2),
-        own_reading=(omega * s**2) @ (length * grown) / size,
+        own_reading=(omega * s * step.gain / step.kept) @ (length * grown) / size,
         grown=rho2 - slope_noise,
         length_deviation=0.0 if signs.any() else deviation / 2,
     )
@@ -228,42 +220,68 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
 def weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> Floats:
     r"""Return the covariance of weights along the special directions, (U, p, p).
 
-    .. math:: \frac1d\,e_i^\top\Sigma^{1/2}\{|w|^2[(1 + 2\epsilon\Sigma) +
-        2(1+\epsilon)\varepsilon M\Sigma + \varepsilon^2\Sigma(M\Sigma M + \varphi_0S\,t_2)]
-        + \gamma_g^2\nu\varphi_0S\}\Sigma^{1/2}e_k
+    .. math:: \frac1d\,e_i^\top\{|w|^2[\Sigma + 2L(\epsilon + \varepsilon M)\Sigma +
+        \varepsilon^2L(M\Sigma M^\top + \varphi_0S)L] + \gamma_g^2\nu\varphi_0LSL\}e_k
+
+    where x is white, with :math:`L = \Sigma` for the gradient.
     """
-    p, R = step.directions, len(step.inputs.s)
-    B = step.parts.reshape(p, -1)
-    s = np.tile(step.inputs.s, B.shape[1] // R)
-    bulk, directions = np.eye(len(s)), np.eye(p)
-    M = moments.mean * bulk + B.T @ (moments.M - moments.mean * directions) @ B
-    S = moments.square * bulk + B.T @ (moments.S - moments.square * directions) @ B
-    SMS, SSS = s[:, None] * M * s, s[:, None] * S * s
-    forms = [np.diag(s), np.diag(s**2), SMS, SMS @ (M * s), SSS]
-    parts = np.array([B @ x @ B.T for x in forms])
     size2, epsilon, rest = types.size**2, types.epsilon, step.laws.update.rest
-    nu = types.gamma**2 * step.activation.nu * step.phi0
+    noise = types.gamma**2 * step.activation.nu * step.phi0
     coefficients = np.array(
         [
             size2 * rest**2,
             2 * size2 * rest * types.own,
-            2 * size2 * (rest + types.own) * epsilon,
+            2 * size2 * rest * epsilon,
+            2 * size2 * types.own * epsilon,
             size2 * epsilon**2,
-            size2 * epsilon**2 * step.phi0 + nu,
+            size2 * epsilon**2 * step.phi0 + noise,
         ]
     )
-    return np.asarray(np.tensordot(coefficients, parts, axes=(0, 0)) / step.inputs.d)
+    forms = np.array(_forms_in_the_plane(step, moments))
+    forms = (forms + forms.swapaxes(1, 2)) / 2
+    return np.asarray(np.tensordot(coefficients, forms, axes=(0, 0)) / step.inputs.d)
+
+
+def _forms_in_the_plane(step: Step, moments: StepMoments) -> list[Floats]:
+    r"""Return :math:`\Sigma`, :math:`L\Sigma`, and those with M and S, on special directions.
+
+    Off them rows leave the part h of everything, and a move L is the inverse of
+    :math:`\epsilon/s + h` there, and of :math:`\epsilon/s + C` on them.
+    """
+    p, R = step.directions, len(step.inputs.s)
+    B = step.parts.reshape(p, -1)
+    slots = B.shape[1] // R
+    s, pre, held = np.tile(step.inputs.s, slots), step.preconditioner, step.held(1.0)
+
+    def everywhere(on_plane: Floats, elsewhere: float) -> Floats:
+        return elsewhere * np.eye(len(s)) + B.T @ (on_plane - elsewhere * np.eye(p)) @ B
+
+    M = everywhere(moments.M, held * moments.mean)
+    spread = 0.0 if pre is None else pre.spread
+    S = everywhere(moments.S, held**2 / (1 - spread) * moments.square)
+    L = np.diag(s)
+    if pre is not None:
+        L = np.linalg.inv(np.diag(pre.shift / s) + everywhere(moments.C, held))
+    LM = L @ M
+    LMs = LM * s
+    forms = [np.diag(s), held * L * s, LMs, held * L @ LMs.T, LMs @ LM.T, L @ S @ L]
+    return [B @ form @ B.T for form in forms]
 
 
 def with_special_weights(step: Step, types: Types, moments: StepMoments, plane: Floats) -> Types:
     """Return types whose inputs contain what M and S do to weights along special directions."""
-    p, d = step.directions, step.inputs.d
-    alike = replace(moments, M=moments.mean * np.eye(p), S=moments.square * np.eye(p))
+    d, unit, held, pre = step.inputs.d, np.eye(step.directions), step.held(1.0), step.preconditioner
+    square = held**2 / (1 - (0.0 if pre is None else pre.spread)) * moments.square
+    alike = replace(moments, M=held * moments.mean * unit, S=square * unit, C=held * unit)
     more = np.trace(plane - weights_in_the_plane(step, types, alike), axis1=1, axis2=2)
-    inside = step.overlap @ step.inputs.s
-    moved = float((inside @ (moments.M - alike.M) @ inside).trace()) / d
+    own, moved = (
+        np.trace(a - b) / d
+        for a, b in list(
+            zip(_forms_in_the_plane(step, moments), _forms_in_the_plane(step, alike), strict=True)
+        )[1:3]
+    )
     return replace(
         types,
         rho=np.sqrt(np.maximum(types.rho**2 + more, MIN_SHARE_OFF_PLANE * types.rho**2)),
-        along=types.along + types.epsilon * moved * types.size,
+        along=types.along + (types.own * own + types.epsilon * moved) * types.size,
     )

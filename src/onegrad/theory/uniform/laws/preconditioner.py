@@ -1,22 +1,31 @@
 r"""A step along the gradient times the inverse covariance of its rows.
 
-.. math:: C = X^\top X/n_0 + \epsilon, \qquad C(w - w^0) = Z,
+.. math:: C = X^\top X/n_0 + \epsilon t_1, \qquad C(w - w^0) = Z,
 
-with the gradient Z, and the multiplier on this equation: no field is added. All follows from the
-traces :math:`m = \mathrm{tr}C^{-1}/d` and :math:`m' = \mathrm{tr}C^{-2}/d`,
+with the gradient Z, and the multiplier on this equation: no field is added. Where x is white only
+the shift is divided by the eigenvalue s. Leave a row out: a direction keeps the *gain* :math:`K_s`
+of itself,
 
-.. math:: 1 = m\Big(\epsilon + \frac1{1+\varphi m}\Big),\qquad
-    m' = m\Big/\Big(\epsilon + \frac1{(1+\varphi m)^2}\Big).
+.. math:: K_s = m_s/(1 + \varphi_0m),\qquad m_s = 1/(\epsilon/s + 1/(1 + \varphi_0m)),\qquad
+    m = \sum_s\omega_sm_s,
 
-Leave a row of the step out of it: with its squared length :math:`\ell` over d,
+and the row's product with the move is, with its squared length :math:`\ell` over d,
 
 .. math::
-    x\cdot(w - w^0) = h_\ell\big[x\cdot(w - w^0)_{out} + \varphi m\ell\,r\sigma'(w^0\cdot x)\big],
-    \qquad h_\ell = 1/(1 + \varphi m\ell).
+    x\cdot(w - w^0) = h_\ell\big[x\cdot(w - w^0)_{out} + \varphi_0m\ell\,\psi\big],
+    \qquad h_\ell = 1/(1 + \varphi_0m\ell)
 
-For :math:`h = C^{-1}X^\top r/n_0`, in which the linear part c of the residual keeps the share
-:math:`mh_1 = 1 - \epsilon m`, this gives the index of a row, and off the special directions
-:math:`\sum_j(r_j - h\cdot x_j)x_j = 0`. The gradient is that of the limit :math:`h_\ell = m = 1`.
+for the row function :math:`\psi` that the move regresses (:math:`r\sigma'`, or r for the direction
+:math:`h = C^{-1}X^\top r/n_0`). With its linear part c a move is K c and noise K n,
+
+.. math:: |n|^2 = \varphi_0\Lambda,\qquad
+    \Lambda = E(\psi - x\cdot h_{out})^2
+    = \frac{E\psi^2 - |c|^2 + |(1 - K)c|^2}{1 - \varphi_0\sum_s\omega_sK_s^2}.
+
+The index of a row is that of the row left out and its own part, :math:`b\kappa = b\kappa^{out} +
+\varphi_0m\ell h_\ell(r - b\kappa^{out})`, and off the special directions
+:math:`\sum_j(r_j - b\kappa_j)x_j = 0`. The gradient is the limit :math:`K_s = s`,
+:math:`h_\ell = m = 1`, :math:`\Lambda = E\psi^2`.
 """
 
 from dataclasses import dataclass
@@ -24,53 +33,53 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
+
+from onegrad.arrays import Floats
 
 
 @dataclass(frozen=True)
 class Preconditioner:
-    """The inverse of the rows' covariance and a shift, for unit covariance of the inputs."""
+    """The inverse of the rows' covariance and a shift; eigenvalues have the mean one."""
 
     shift: float
     phi: float  # d/n_0
+    s: Floats  # (R,) eigenvalues of the inputs' covariance
+    omega: Floats  # (R,) shares of the directions
 
     @cached_property
     def trace(self) -> float:
         """The trace m."""
-        linear = self.shift + 1 - self.phi
-        return float(2 / (linear + np.sqrt(linear**2 + 4 * self.shift * self.phi)))
+        if len(self.s) == 1:
+            linear = self.shift + 1 - self.phi
+            return float(2 / (linear + np.sqrt(linear**2 + 4 * self.shift * self.phi)))
+
+        def excess(m: float) -> float:
+            return float(self.omega @ self._traces(m)) / m - 1
+
+        largest = float(self.omega @ self.s) / self.shift
+        return float(brentq(excess, 1e-9 * largest, 2 * largest, xtol=1e-15, rtol=1e-14))
+
+    def _traces(self, m: float) -> Floats:
+        return 1 / (self.shift / self.s + 1 / (1 + self.phi * m))
 
     @property
-    def square(self) -> float:
-        """The trace m'."""
-        return self.trace / (self.shift + self.held(1.0) ** 2)
+    def gain(self) -> Floats:
+        """Share K that a direction keeps of itself, (R,)."""
+        return self._traces(self.trace) * self.held(1.0)
 
     @property
-    def kept(self) -> float:
-        """Share that a direction keeps of itself."""
-        return self.trace * self.held(1.0)
+    def spread(self) -> float:
+        r"""Return :math:`\varphi_0\sum_s\omega_sK_s^2`."""
+        return self.phi * float(self.omega @ self.gain**2)
 
-    def held(self, length: float) -> float:
+    def held(self, length: Any) -> Any:
         """Part of its product with a weight's move that a row of the step leaves."""
         return 1 / (1 + self.phi * self.trace * length)
 
-    def noise(self, signal: float, energy: float) -> float:
-        r"""Return the squared length of the noise of h.
+    def left_out(self, energy: Any, signal: Any, missed: Any) -> Any:
+        """Return the mean square Lambda of what the move leaves of a row function.
 
-        .. math:: \varphi(E r^2 - |c|^2)(m - \epsilon m') + |c|^2\epsilon^2(m' - m^2)
+        signal, missed : |c|^2 and |(1 - K)c|^2.
         """
-        m, square = self.trace, self.square
-        return self.phi * (energy - signal) * (m - self.shift * square) + signal * (
-            self.shift**2 * (square - m**2)
-        )
-
-    def moved(self, mean: float, energy: float, even: Any, slope: Any) -> Any:
-        r"""Return the squared move of a weight off the special directions.
-
-        .. math:: m'h_1^2\big[4c_2^2\big((1-\varphi m)h_1(Er)^2 + \varphi Er^2\big)
-            + \nu\varphi Er^2\big]
-
-        even, slope : (2 c_2)^2 and nu, times the squared step.
-        """
-        held, noise = self.held(1.0), self.phi * energy
-        coherent = (1 - self.phi * self.trace) * held * mean**2
-        return self.square * held**2 * (even * (coherent + noise) + slope * noise)
+        return (energy - signal + missed) / (1 - self.spread)

@@ -154,8 +154,10 @@ class StepMoments:
 
     mean: float  # E[l r]
     square: float  # E[l r^2]
-    M: Floats  # (p, p) E[r X X^T] of special directions
-    S: Floats  # (p, p) E[r^2 X X^T]
+    # of special directions, (p, p); Y is X, or what a preconditioned step leaves of it
+    M: Floats  # E[r Y X^T]
+    S: Floats  # E[r^2 Y Y^T] and noise
+    C: Floats  # E[Y X^T] of a preconditioned step
     # (k, 2): combinations of (r, fitted) that are orthonormal, times root phi_0
     constraints: Floats
 
@@ -270,15 +272,13 @@ def _points(step: Step, length: float, steepness: float | None, replaced: bool) 
         if fit.has_direction:
             free = r - float(p @ (r * fitted)) / float(p @ fitted**2) * fitted
         own_length = length + ((axes[0] ** 2 - 1) / d if index else 0.0)
-        at = step.primitives
         if step.preconditioner is not None:
-            free = free - step.signal @ primitives[:at]
-            primitives[at] *= step.held(own_length)
-        primitives[at] += step.own_share(own_length) * free / step.noise_size
+            free = free - step.b * axes[0]
+        own_part = phi0 * own_length * step.held(own_length) / step.held(1.0)
+        primitives[step.primitives] += own_part * free / step.noise_size
     tied = np.array([r, fitted])
     if step.preconditioner is not None:
-        tied[0] -= step.signal @ primitives[: step.primitives]
-        tied[0] -= step.noise_size * primitives[step.primitives]
+        tied[0] -= step.b * (step.frame[0] @ primitives)
     nodes, weights = others[0]
     cut = own**2 * max(1 - float(weights @ nodes**2), 0.0) if own else 0.0
     mixed = bool(rest) and not split
@@ -346,14 +346,20 @@ def step_moments(step: Step, laws: tuple[RowPoints, ...]) -> StepMoments:
     count = len(laws)
     # longer rows count more
     mean, square = (sum(x.length * float(x.p @ x.r**k) for x in laws) / count for k in (1, 2))
-    M, S = (np.zeros((step.directions, step.directions)) for _ in range(2))
-    gram = np.zeros((2, 2))
+    M, S, C = (np.zeros((step.directions, step.directions)) for _ in range(3))
+    gram = sum((x.tied * x.p) @ x.tied.T for x in laws) / count
+    held, pre = step.held(1.0), step.preconditioner
     for x in laws:
-        X = step.frame @ x.primitives
+        X = Y = step.frame @ x.primitives
+        if pre is not None:  # rows off the special directions leave h of them, but of q all
+            q = x.tied[0]
+            Y = held * X + (1 - held) * np.outer(X @ (x.p * q), q) / (x.p @ q**2)
         rest = unresolved(step, x)
-        M += ((X * (x.p * x.r)) @ X.T + float(x.p @ x.r) * rest) / count
-        S += ((X * (x.p * x.r**2)) @ X.T + float(x.p @ x.r**2) * rest) / count
-        gram += (x.tied * x.p) @ x.tied.T / count
+        M += ((Y * (x.p * x.r)) @ X.T + held * float(x.p @ x.r) * rest) / count
+        S += ((Y * (x.p * x.r**2)) @ Y.T + held**2 * float(x.p @ x.r**2) * rest) / count
+        C += ((Y * x.p) @ X.T + held * rest) / count
+    if pre is not None:
+        S += square * pre.spread / (1 - pre.spread) * held * C
     fit = step.labels.fit
     vectors = np.eye(2)[: 1 + fit.has_direction]
     constraints: list[Floats] = []
@@ -364,7 +370,7 @@ def step_moments(step: Step, laws: tuple[RowPoints, ...]) -> StepMoments:
         norm = float(rest @ gram @ rest)
         if norm > MIN_CONSTRAINT * gram.max():
             constraints.append(rest / np.sqrt(norm))
-    return StepMoments(mean, square, M, S, np.sqrt(step.phi0) * np.array(constraints))
+    return StepMoments(mean, square, M, S, C, np.sqrt(step.phi0) * np.array(constraints))
 
 
 def rows_of_step(

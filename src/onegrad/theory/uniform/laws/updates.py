@@ -12,7 +12,6 @@ import numpy as np
 from onegrad.functions.function import Function
 from onegrad.problem import PRECONDITIONER_SHIFT, Problem
 from onegrad.theory.direction import MAX_CENTRED_MEAN
-from onegrad.theory.uniform.laws.preconditioner import Preconditioner
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class GradientStep:
     scale: float  # part of the initial output in the residual
     constant: float  # c_0 sum_i a_i, the constant of that output
     rest: float  # 1 - weight_decay, the part of the weights that the step leaves
-    preconditioner: Preconditioner | None
+    shift: float | None  # of the covariance that divides the gradient; None: no such
     second: float | None  # size of a second step
     again: bool  # whether that is on the rows of the first one
 
@@ -39,13 +38,12 @@ def update_cases(problem: Problem, activation: Function) -> tuple[GradientStep, 
     if scale and abs(c0) >= MAX_CENTRED_MEAN:
         equal = problem.readout == "constant"
         constants = (c0 * float(np.sqrt(problem.N)),) if equal else (c0, -c0)
-    rest, preconditioner = 1 - problem.weight_decay, None
-    if problem.update == "preconditioned":
-        preconditioner = Preconditioner(PRECONDITIONER_SHIFT, problem.phi_step)
+    rest = 1 - problem.weight_decay
+    shift = PRECONDITIONER_SHIFT if problem.update == "preconditioned" else None
     second = problem.later_steps[0] if problem.steps > 1 else None
     return tuple(
         GradientStep(
-            problem.step, scale, constant, rest, preconditioner, second, problem.batches == "same"
+            problem.step, scale, constant, rest, shift, second, problem.batches == "same"
         )
         for constant in constants
     )

@@ -11,9 +11,11 @@ import pytest
 
 import onegrad as og
 from onegrad.theory import learned_coefficients
+from onegrad.theory.uniform.laws.table import laws_of
+from onegrad.theory.uniform.step import take_step
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
-STUDY = Path(__file__).parents[4] / "docs" / "open" / "other-steps.csv"
+STUDY = Path(__file__).parents[3] / "docs" / "open" / "other-steps.csv"
 
 
 @pytest.mark.parametrize("ridge", ["0.01", "1"])
@@ -78,3 +80,22 @@ def test_no_step_has_no_direction():
     problem = og.Problem(n=600, d=300, N=400, activation="relu", eta=0.0)
     found = og.predict(problem.replace(update="preconditioned"))
     assert found.test == og.predict(problem).test
+
+
+@pytest.mark.parametrize("phi", [0.05, 0.5, 2.0])
+def test_the_learned_direction_is_that_of_ridge_regression(phi):
+    """Length and overlap of C^-1 X^T y/n, in standard errors over twelve samples."""
+    d, rng, sampled = 200, np.random.default_rng(1), []
+    problem = og.Problem(
+        n=int(d / phi), d=d, N=d, activation="relu", teacher="H1 + H2/2", noise=0.3, alpha=0.3,
+        update="preconditioned",
+    )  # fmt: skip
+    step = take_step(laws_of(problem)[0])
+    for _ in range(12):
+        X = rng.standard_normal((problem.n, d))
+        y = problem.teacher_function(X[:, 0]) + problem.noise * rng.standard_normal(problem.n)
+        C = X.T @ X / len(X) + 0.1 * np.mean(X * X) * np.eye(d)
+        h = np.linalg.solve(C, X.T @ y / len(X))
+        sampled.append([np.linalg.norm(h), h[0] / np.linalg.norm(h)])
+    mean, error = np.mean(sampled, 0), np.std(sampled, 0, ddof=1) / np.sqrt(len(sampled))
+    assert (np.abs(np.array([step.b, step.overlaps[0]]) - mean) < 4 * error).all()

@@ -1,1 +1,0 @@
-"""Steps preconditioned by the covariance of their rows: docs/preconditioned.md."""
