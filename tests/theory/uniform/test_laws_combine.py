@@ -70,6 +70,16 @@ SIMULATED = [
     ({"n": 4928, "d": 154, "N": 509, "activation": "tanh", "teacher": "H1 + H2/sqrt(2)",
       "noise": 0.4, "ridge": 0.00823, "alpha": 0.79, "weights": "sphere", "readout": "constant",
       "intercept": True, "ridge_rows": "same"}, (1.340, 0.011), (1.501, 0.021)),
+    # two indices and the direction of a fit: few points for each, and labels of the fourth degree
+    ({"n": 2400, "d": 242, "N": 175, "activation": "relu", "teacher": "H1@1 + 0.5*H1@2 + H2@1/2",
+      "ridge": 0.0112, "alpha": 0.22, "readout": "constant", "ridge_rows": "same",
+      "labels": "residual-least-squares"}, (0.4171, 0.0026), (0.5781, 0.0064)),
+    ({"n": 671, "d": 248, "N": 123, "activation": "tanh", "teacher": "H1", "noise": 0.6,
+      "ridge": 0.00228, "alpha": 0.39, "readout": "rademacher", "inputs": "power-law(0.63)",
+      "update": "preconditioned"}, (0.4030, 0.0037), (0.5947, 0.0030)),
+    ({"n": 1361, "d": 245, "N": 441, "activation": "relu", "teacher": "H1/4 + H2", "noise": 0.3,
+      "ridge": 0.0101, "alpha": 0.19, "readout": "constant", "update": "preconditioned",
+      "inputs": "power-law(0.21)"}, (1.474, 0.016), (2.829, 0.025)),
 ]  # fmt: skip
 
 
@@ -108,7 +118,13 @@ def test_an_endless_penalty_leaves_the_labels(changes):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"residual": "full"}, {"readout": "constant"}, {"readout": "gaussian"}, {"n_step": 450}],
+    [
+        {"residual": "full"},
+        {"readout": "constant"},
+        {"readout": "gaussian"},
+        {"n_step": 450},
+        {"update": "preconditioned"},
+    ],
     ids=str,
 )
 def test_without_a_step_nothing_of_it_matters(changes):
@@ -121,9 +137,10 @@ def test_a_tiny_step_is_none():
     assert tiny == pytest.approx(none, rel=1e-5)
 
 
-def test_one_eigenvalue_is_none():
+@pytest.mark.parametrize("update", ["gradient", "preconditioned"])
+def test_one_eigenvalue_is_none(update):
     """Directions of a covariance are not part of lengths: terms of order 1/d are others."""
-    large = BASE.replace(n=14_400, d=4_800, N=6_400, eta=BASE.eta)
+    large = BASE.replace(n=14_400, d=4_800, N=6_400, eta=BASE.eta, update=update)
     spectrum = InputSpectrum(np.ones(1), np.full(1, float(large.d)))
     assert point(large, FEW, spectrum) == pytest.approx(point(large, FEW), rel=7e-4)
 

@@ -38,7 +38,6 @@ REFUSED = [  # fields, and what the message names
     ({"paired": True}, "paired"),
     ({"update": "spectral"}, "update"),
     ({"update": "preconditioned", "labels": "residual-linear"}, "labels"),
-    ({"update": "preconditioned", "inputs": "spiked(5)"}, "inputs"),
     ({"update": "preconditioned", "steps": 2}, "update"),
     # least squares without rows, or without a rest
     ({"labels": "residual-least-squares", "n_step": 300}, "n_step"),

@@ -56,7 +56,7 @@ class Neglected(enum.Enum):
     BLOWN_UP_EQUAL = "equal readouts after a step that blows residuals up"
     SECOND_MOMENTS = "second moments of the step that differ from network to network"
     TEACHERS = "errors that differ from teacher to teacher"
-    PRODUCTS = "matrices of a preconditioned step that do not commute"
+    PRODUCTS = "a preconditioned step that lengthens neurons"
 
 
 TermSizes = dict[Neglected, float]

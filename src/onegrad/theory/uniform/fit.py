@@ -543,7 +543,7 @@ def _mean_along_readout_row(step: Step, types: Types, moments: StepMoments) -> F
     """Return the means of weights along special directions that initial ones have by it, (U, p)."""
     row = step.row_overlap.sum(1)
     unmoved = np.outer(step.laws.update.rest + step.kept * types.own, row)
-    moved = np.outer(types.epsilon * step.kept / step.held(1.0), moments.M @ row)
+    moved = np.outer(types.epsilon * step.kept, moments.M @ row)
     return (types.g / np.sqrt(step.laws.neurons.N))[:, None] * (unmoved + moved)
 
 

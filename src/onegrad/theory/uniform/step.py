@@ -119,7 +119,7 @@ class Step:
 
     @property
     def gain(self) -> Floats:
-        """What the step makes of a mean over rows, in each group of eigenvalues."""
+        """Factor of means over rows in the step, for each group of eigenvalues, (R,)."""
         return self.inputs.s if self.preconditioner is None else self.preconditioner.gain
 
     def held(self, length: Any) -> Any:
@@ -227,7 +227,8 @@ def take_step(laws: Laws) -> Step:
     b = float(np.linalg.norm(h))
     if preconditioner is not None:
         mean = fit.step_mean - scale * update.constant
-        gamma *= _relative_length(preconditioner, numbers, energy, mean, plain, float(h**2 @ (1 / s)))
+        learned = float((h**2) @ (1 / s))
+        gamma *= _relative_length(preconditioner, numbers, energy, mean, plain, learned)
     if noise_size == 0.0 and not c.any():  # nothing leads: any v is valid
         g0, b = np.zeros(len(primitives)), 0.0
         lead = np.append(FREE_OVERLAP * fit.step_direction, np.zeros(len(primitives) - m - 1))
@@ -269,7 +270,7 @@ def _relative_length(
     energy: float,  # E r^2
     mean: float,  # E r
     plain: float,  # squared length of the gradient's learned direction
-    direction: float,  # and of that of the step
+    learned: float,  # and of that of the step
 ) -> float:
     """Return the length of the gradient over that of the step."""
     s, omega, gain = preconditioner.s, preconditioner.omega, preconditioner.gain
@@ -279,7 +280,7 @@ def _relative_length(
     missed = even * mean**2 * ((omega * s) @ (1 - gain) ** 2)
     noise = preconditioner.phi * preconditioner.left_out(slopes, even * mean**2, missed)
     moved = even * mean**2 * (omega @ gain**2) + noise * (omega @ (gain**2 / s))
-    return float(np.sqrt(gradient / (numbers.c1**2 * direction + moved)))
+    return float(np.sqrt(gradient / (numbers.c1**2 * learned + moved)))
 
 
 @dataclass(frozen=True)

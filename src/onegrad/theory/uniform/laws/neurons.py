@@ -220,68 +220,49 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
 def weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> Floats:
     r"""Return the covariance of weights along the special directions, (U, p, p).
 
-    .. math:: \frac1d\,e_i^\top\{|w|^2[\Sigma + 2L(\epsilon + \varepsilon M)\Sigma +
-        \varepsilon^2L(M\Sigma M^\top + \varphi_0S)L] + \gamma_g^2\nu\varphi_0LSL\}e_k
+    .. math:: \frac1d\,e_i^\top\{|w|^2[\Sigma + 2\epsilon K\Sigma +
+        2(1+\epsilon)\varepsilon KM\Sigma + \varepsilon^2K(M\Sigma M + \varphi_0S)K]
+        + \gamma_g^2\nu\varphi_0KSK\}e_k
 
-    where x is white, with :math:`L = \Sigma` for the gradient.
+    where x is white and the step has the gain K, for the gradient :math:`\Sigma`.
     """
     size2, epsilon, rest = types.size**2, types.epsilon, step.laws.update.rest
-    noise = types.gamma**2 * step.activation.nu * step.phi0
+    noise = step.noise_of_moves(1.0) / (step.inputs.omega @ step.gain**2)
     coefficients = np.array(
         [
             size2 * rest**2,
             2 * size2 * rest * types.own,
-            2 * size2 * rest * epsilon,
-            2 * size2 * types.own * epsilon,
+            2 * size2 * (rest + step.kept * types.own) * epsilon,
             size2 * epsilon**2,
-            size2 * epsilon**2 * step.phi0 + noise,
+            (size2 * epsilon**2 + types.gamma**2 * step.activation.nu) * noise,
         ]
     )
     forms = np.array(_forms_in_the_plane(step, moments))
-    forms = (forms + forms.swapaxes(1, 2)) / 2
     return np.asarray(np.tensordot(coefficients, forms, axes=(0, 0)) / step.inputs.d)
 
 
 def _forms_in_the_plane(step: Step, moments: StepMoments) -> list[Floats]:
-    r"""Return :math:`\Sigma`, :math:`L\Sigma`, and those with M and S, on special directions.
-
-    Off them rows leave the part h of everything, and a move L is the inverse of
-    :math:`\epsilon/s + h` there, and of :math:`\epsilon/s + C` on them.
-    """
+    r"""Return :math:`\Sigma, K\Sigma, KM\Sigma, KM\Sigma MK, KSK` on the special directions."""
     p, R = step.directions, len(step.inputs.s)
     B = step.parts.reshape(p, -1)
-    slots = B.shape[1] // R
-    s, pre, held = np.tile(step.inputs.s, slots), step.preconditioner, step.held(1.0)
-
-    def everywhere(on_plane: Floats, elsewhere: float) -> Floats:
-        return elsewhere * np.eye(len(s)) + B.T @ (on_plane - elsewhere * np.eye(p)) @ B
-
-    M = everywhere(moments.M, held * moments.mean)
-    spread = 0.0 if pre is None else pre.spread
-    S = everywhere(moments.S, held**2 / (1 - spread) * moments.square)
-    L = np.diag(s)
-    if pre is not None:
-        L = np.linalg.inv(np.diag(pre.shift / s) + everywhere(moments.C, held))
-    LM = L @ M
-    LMs = LM * s
-    forms = [np.diag(s), held * L * s, LMs, held * L @ LMs.T, LMs @ LM.T, L @ S @ L]
+    s, K = (np.tile(x, B.shape[1] // R) for x in (step.inputs.s, step.gain))
+    everywhere, directions = np.eye(len(s)), np.eye(p)
+    M = moments.mean * everywhere + B.T @ (moments.M - moments.mean * directions) @ B
+    S = moments.square * everywhere + B.T @ (moments.S - moments.square * directions) @ B
+    KMs = K[:, None] * M * s
+    forms = [np.diag(s), np.diag(K * s), (KMs + KMs.T) / 2, KMs @ (M * K), K[:, None] * S * K]
     return [B @ form @ B.T for form in forms]
 
 
 def with_special_weights(step: Step, types: Types, moments: StepMoments, plane: Floats) -> Types:
     """Return types whose inputs contain what M and S do to weights along special directions."""
-    d, unit, held, pre = step.inputs.d, np.eye(step.directions), step.held(1.0), step.preconditioner
-    square = held**2 / (1 - (0.0 if pre is None else pre.spread)) * moments.square
-    alike = replace(moments, M=held * moments.mean * unit, S=square * unit, C=held * unit)
+    unit = np.eye(step.directions)
+    alike = replace(moments, M=moments.mean * unit, S=moments.square * unit)
     more = np.trace(plane - weights_in_the_plane(step, types, alike), axis1=1, axis2=2)
-    own, moved = (
-        np.trace(a - b) / d
-        for a, b in list(
-            zip(_forms_in_the_plane(step, moments), _forms_in_the_plane(step, alike), strict=True)
-        )[1:3]
-    )
+    special, plain = (_forms_in_the_plane(step, x)[2] for x in (moments, alike))
+    moved = float(np.trace(special - plain)) / step.inputs.d
     return replace(
         types,
         rho=np.sqrt(np.maximum(types.rho**2 + more, MIN_SHARE_OFF_PLANE * types.rho**2)),
-        along=types.along + (types.own * own + types.epsilon * moved) * types.size,
+        along=types.along + types.epsilon * moved * types.size,
     )

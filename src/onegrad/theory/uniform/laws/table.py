@@ -70,11 +70,8 @@ def laws_of(
         problem = _without_a_step(problem)
     if problem.paired:
         raise OutOfScope("uniform", "paired", True, "paired=False")
-    if problem.update == "preconditioned":
-        if spectrum is not None or problem.input_law.name != "gaussian":
-            raise OutOfScope("uniform", "inputs", problem.inputs, "gaussian" + PRECONDITIONED)
-        if LabelLaw.of(problem).fit.has_direction:
-            raise OutOfScope("uniform", "labels", problem.labels, "plain, centred" + PRECONDITIONED)
+    if problem.update == "preconditioned" and LabelLaw.of(problem).fit.has_direction:
+        raise OutOfScope("uniform", "labels", problem.labels, "plain, centred" + PRECONDITIONED)
     if problem.steps > 1:
         _require_two_fresh_steps(problem, spectrum)
     if spectrum is None and problem.input_law.name != "gaussian":

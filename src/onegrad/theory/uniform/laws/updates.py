@@ -42,8 +42,6 @@ def update_cases(problem: Problem, activation: Function) -> tuple[GradientStep, 
     shift = PRECONDITIONER_SHIFT if problem.update == "preconditioned" else None
     second = problem.later_steps[0] if problem.steps > 1 else None
     return tuple(
-        GradientStep(
-            problem.step, scale, constant, rest, shift, second, problem.batches == "same"
-        )
+        GradientStep(problem.step, scale, constant, rest, shift, second, problem.batches == "same")
         for constant in constants
     )
