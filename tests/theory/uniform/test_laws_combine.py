@@ -37,6 +37,8 @@ VARIANTS: list[dict[str, Any]] = [
     {"update": "preconditioned", "ridge_rows": "same", "n_step": 600, "weight_decay": 0.2},
     {"steps": 2, "later_alpha": "0.2", "residual": "full", "corrupted": 0.2, "n_step": 600},
     {"steps": 2, "batches": "same", "labels": "residual-linear", "activation": "relu"},
+    {"steps": 2, "later_alpha": "0.2", "inputs": "power-law(0.4)"},
+    {"steps": 2, "batches": "same", "inputs": "spiked(3)", "residual": "labels"},
 ]
 # fields, then mean and standard error of train and test over 96 networks (`og.simulate`)
 SIMULATED = [
@@ -62,6 +64,17 @@ SIMULATED = [
     ({"n": 2251, "d": 224, "N": 157, "activation": "tanh", "teacher": "H2", "noise": 0.5,
       "ridge": 0.0246, "alpha": 0.56, "labels": "residual-least-squares",
       "noise_law": "rademacher", "intercept": True}, (2.218, 0.016), (2.483, 0.026)),
+    # two steps on inputs with a covariance
+    ({"n": 535, "d": 159, "N": 192, "activation": "softplus", "teacher": "H2", "ridge": 0.0192,
+      "alpha": -0.02, "readout": "constant", "weights": "sphere", "steps": 2,
+      "later_alpha": "0.25", "inputs": "power-law(0.24)"}, (1.425, 0.024), (2.586, 0.030)),
+    ({"n": 2400, "d": 223, "N": 162, "activation": "tanh", "teacher": "H1/4 + H2", "noise": 0.3,
+      "ridge": 0.0589, "alpha": 0.2, "readout": "rademacher", "steps": 2, "later_alpha": "0.09",
+      "inputs": "spiked(7.2)", "input_overlap": 0.17}, (2.958, 0.022), (3.221, 0.034)),
+    ({"n": 548, "d": 169, "N": 209, "activation": "tanh", "teacher": "H1 + H2/sqrt(2)",
+      "noise": 0.6, "ridge": 0.0175, "alpha": 0.05, "readout": "rademacher", "steps": 2,
+      "later_alpha": "0.23", "batches": "same", "inputs": "power-law(0.23)"},
+     (1.0137, 0.0127), (1.962, 0.016)),
     # the constraint of a fit, and that of a residual with the output, on the rows of both
     ({"n": 433, "d": 100, "N": 264, "activation": "erf", "teacher": "H2", "noise": 0.3,
       "ridge": 0.0448, "alpha": 0.32, "weights": "sphere", "residual": "full",
@@ -143,6 +156,14 @@ def test_one_eigenvalue_is_none(update):
     large = BASE.replace(n=14_400, d=4_800, N=6_400, eta=BASE.eta, update=update)
     spectrum = InputSpectrum(np.ones(1), np.full(1, float(large.d)))
     assert point(large, FEW, spectrum) == pytest.approx(point(large, FEW), rel=7e-4)
+
+
+@pytest.mark.parametrize("batches", ["fresh", "same"])
+def test_one_eigenvalue_is_none_in_two_steps(batches):
+    large = BASE.replace(n=14_400, d=4_800, N=6_400, eta=BASE.eta, steps=2, later_alpha="0.2")
+    spectrum = InputSpectrum(np.ones(1), np.full(1, float(large.d)))
+    problem = large.replace(batches=batches)
+    assert point(problem, FEW, spectrum) == pytest.approx(point(problem, FEW), rel=2e-3)
 
 
 def test_populations_are_what_they_contain():

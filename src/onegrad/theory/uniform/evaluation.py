@@ -293,6 +293,8 @@ def _discretise_two_steps(laws: Laws, nodes: Nodes) -> Equations:
     """Return the equations after a second step on a fresh batch, with ridge on fresh rows."""
     step, d, n = take_step(laws), laws.inputs.d, laws.ridge_count
     deviation = float(np.sqrt(2 * step.bulk_trace / d))
+    if not step.inputs.isotropic:
+        deviation = min(deviation, MAX_LENGTH_DEVIATION)
     again = laws.update.again
     lengths = (1 + TWO_POINT_NODES * deviation).tolist() if again or step.coherent else [1.0]
     steep = steepness(step)
@@ -310,7 +312,7 @@ def _discretise_two_steps(laws: Laws, nodes: Nodes) -> Equations:
         batch = first_batch_again(step, first, one_batch)
     else:
         one_batch = rows_of_step(step, batch_rows, points, moments, nodes.residual)
-        batch = second_batch(step, first, plane[:, 0, 0], lengths, constraints)
+        batch = second_batch(step, first, plane[:, 0, 0], lengths, moments)
     second = take_second_step(step, first, plane, moments, batch)
     both, types, plane = second.step, second.types, second.plane
     more = (0, both.directions - step.directions)
@@ -323,7 +325,7 @@ def _discretise_two_steps(laws: Laws, nodes: Nodes) -> Equations:
     variables = RowVariables(
         both.directions, constraints + second.functions.shape[1], step.indices, False
     )
-    second_order = laws.neurons.one_size or step.activation.c2 != 0.0
+    second_order = laws.neurons.one_size or step.activation.c2 != 0.0 or not step.inputs.isotropic
     seen, unseen = Rows(False, True, n), Rows(False, True, 0)
     spread = deviation if second_order else 0.0
     rows, X = fresh_rows_of_two(second, seen, variables, nodes.index, spread, 1.0, True)
@@ -342,8 +344,9 @@ def _discretise_two_steps(laws: Laws, nodes: Nodes) -> Equations:
         owners=tuple(np.flatnonzero(np.abs(both.g0) > MIN_SIGNAL).tolist()) * second_order,
         leaning=tuple(range(1 + step.indices)) * (second_order and step.coherent != 0.0),
     )
-    over_a = np.zeros((1, 5, 5, len(types.g)))
-    over_a[:, 2, 2] = 1 / types.length
+    s = laws.inputs.s[:, None]
+    over_a = np.zeros((len(s), 5, 5, len(types.g)))
+    over_a[:, 2, 2] = 1 / (s * types.length)
     pencil = Pencil(
         phi=d / n,
         ridge=laws.ridge,

@@ -148,6 +148,21 @@ class Readings:
         q = self.design.shape[1]
         return self.rows.moments.reshape(-1, q, q) @ self.design
 
+    @cached_property
+    def used(self) -> IndexArray:
+        """Row variables that the design reads."""
+        return np.flatnonzero(self.design.any(axis=(0, 2)))
+
+    @cached_property
+    def design_read(self) -> Floats:
+        """The design of these, (variables, rows)."""
+        return self.design[:, self.used].reshape(-1, self.design.shape[-1])
+
+    @cached_property
+    def seen_read(self) -> Floats:
+        """Second moments of these times the design."""
+        return np.ascontiguousarray(self.seen[:, self.used])
+
 
 @dataclass(frozen=True)
 class LabelProblem:
@@ -211,11 +226,13 @@ class _Sums:
         """Add rows."""
         R, width = weight.size, e.shape[-1]
         D, seen, rows = readings.design, readings.seen, readings.rows
-        q, size = D.shape[1:]
+        size, used = D.shape[-1], readings.used
         e, w, at = e.reshape(R, width), weight.reshape(R, 1), places.direct
+        q = D.shape[1]
         moments, label = rows.moments.reshape(R, q, q), rows.label.reshape(R, q)
         weighted = w * e
-        square = _real_times(D.reshape(-1, size).T, (w[:, :, None] * seen).reshape(-1, size))
+        weighted_seen = (w[:, :, None] * readings.seen_read).reshape(-1, size)
+        square = _real_times(readings.design_read.T, weighted_seen)
         self.H[np.ix_(at, at)] += square
         back = _real_times(seen[:, 1 : 1 + fields].reshape(R, -1).T, weighted)
         back = back.T.reshape(width, fields, size)
@@ -234,7 +251,7 @@ class _Sums:
                 self.H[f, g] += block
                 if k != i:
                     self.H[g, f] += block.T
-        self.side[at] += np.tensordot(label * w, D, axes=2)
+        self.side[at] += (label[:, used] * w).ravel() @ readings.design_read
         _add_sides(places, readings, e, w.T, fields, self.side_of_one[None])
         self.constant += (weight * rows.label_square).sum()
         self.one += weight.sum()

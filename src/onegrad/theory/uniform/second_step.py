@@ -1,4 +1,4 @@
-r"""A second gradient step, on a fresh batch.
+r"""A second gradient step, on a fresh batch or on the rows of the first.
 
 The neurons' weights are :math:`w^1 = s_1v_1 + \text{random}` after the first step. The second moves
 them by :math:`\gamma_2gX^\top[r_2\odot\sigma'(Xw^1)]/n_0`; for a row of its batch, with a standard
@@ -21,6 +21,10 @@ special directions, are
 .. math:: R_{02} = \hat kR_{01},\qquad R_{12} = \hat kR_{11},\qquad
     R_{22} = \hat k^2R_{11} + \varphi_0\gamma_2^2g^2(E[r_2^2E\sigma'^2] - |q|^2_{coherent}) .
 
+*Covariance.* Where x is white, :math:`\Sigma` multiplies every move, and products of weights are
+functions of the eigenvalue s. Directions of coherent weights are :math:`\Sigma e_i` and
+:math:`\Sigma\hat n_m` of directions along which rows have mean coordinates.
+
 *Fields.* :math:`T^2, T^1, T^0, S^1, S^2`; rows of the second batch have the form
 :math:`-r_2\gamma_2gD_1S^2T^1` and a latent :math:`\tilde s` that pushes :math:`S^2`.
 
@@ -38,6 +42,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermevander
@@ -54,6 +59,7 @@ from onegrad.theory.uniform.features import (
     across_rule,
     features_of_step,
 )
+from onegrad.theory.uniform.fit import own_scale
 from onegrad.theory.uniform.laws.labels import LabelLaw, along_linear
 from onegrad.theory.uniform.laws.neurons import Types
 from onegrad.theory.uniform.laws.rows import (
@@ -67,11 +73,13 @@ from onegrad.theory.uniform.laws.rows import (
     Rows,
     RowVariables,
     StepMoments,
+    step_length,
 )
 from onegrad.theory.uniform.pencil import Forms
 from onegrad.theory.uniform.rules import (
     ONE_NODE,
     TWO_POINT_NODES,
+    TWO_POINT_RULE,
     conditional_gauss,
     cut_gaussian,
     even_rule,
@@ -80,17 +88,19 @@ from onegrad.theory.uniform.rules import (
     normal_cutoff,
     product_rule,
 )
-from onegrad.theory.uniform.step import MIN_LENGTH, Step, activation_numbers
+from onegrad.theory.uniform.step import MIN_LENGTH, Step
 
 MAX_NEW_DIRECTIONS = 3
 # mean square of weights along a new direction, over that of initial ones, below which it is none.
 # With a tenth, sigmoid with equal readouts was 2 % off, tanh with normal ones as much
 MIN_NEW_WEIGHT = 1e-3
+MIN_SPREAD_WEIGHT = 1e-2  # the same where inputs have a covariance: .02 % of an error
 SLOPE_NODES, SLOPE_STEP = 40, 1e-4  # of smooth slopes, and of their derivative
 RESIDUAL_NODES = 5  # given the index
 ROW_NODES = 5  # of the readout row
 LABEL_NODES, OTHER_NODES = 9, (5, 3, 3)  # of ridge rows, along the labels' directions and others
 MIN_STRENGTH = 0.02  # of weights along a direction, over rho, from which it has nodes
+SMALL_STRENGTH = 0.1  # up to which two nodes do
 MIN_MASS = 1e-6  # of a node of ridge rows; 1e-5 changed test errors by 2 %
 MIN_ENERGY = 1e-12
 
@@ -148,6 +158,7 @@ def take_second_step(
     assert update.second is not None
     gamma = update.second / float(np.sqrt(step.laws.neurons.N)) * first.g
     p, r, phi0, weight = batch.p, batch.r, step.phi0, first.weight
+    s, omega = step.inputs.s, step.inputs.omega
     q = r[:, None] * batch.slope
     along = (p[:, None] * q).T @ batch.mean[:, : step.directions]
     tied = batch.mean[:, step.directions :]
@@ -157,61 +168,122 @@ def take_second_step(
         (np.sqrt(weight) * np.abs(gamma))[:, None] * (q * np.sqrt(p)[:, None]).T,
         full_matrices=False,
     )
-    count = int(min(MAX_NEW_DIRECTIONS, (d * phi0 * sizes**2 > MIN_NEW_WEIGHT).sum()))
+    smallest = MIN_NEW_WEIGHT if step.inputs.isotropic else MIN_SPREAD_WEIGHT
+    count = int(min(MAX_NEW_DIRECTIONS, (d * phi0 * sizes**2 > smallest).sum()))
     functions = (V[:count] / np.sqrt(p)).T
     coherent = (functions * p[:, None]).T @ q  # (M, U)
+    both, weights = _with_directions(
+        step, first, gamma[:, None] * along, np.sqrt(phi0) * gamma[:, None] * coherent.T
+    )
     rest = update.rest
-    weights = np.hstack([gamma[:, None] * along, np.sqrt(phi0) * gamma[:, None] * coherent.T])
-    weights[:, 0] += rest * first.s
     # lengths of rows count in the bulk
     own = _own_output(step, first, gamma, batch) if step.full else np.zeros_like(gamma)
-    grown = rest + own + gamma * ((p * r * batch.length) @ batch.bend)
-    start = gamma * ((p * r * batch.length) @ batch.start)
+    grown = rest + np.outer(own + gamma * ((p * r * batch.length) @ batch.bend), s)
+    start = np.outer(gamma * ((p * r * batch.length) @ batch.start), s)
     shared = gamma * first.gamma * phi0 * ((p * batch.r2 * batch.length) @ batch.shared)
+    shared = np.outer(shared, s**2)
     energy = (p * batch.r2 * batch.length) @ batch.slope_square
     energy -= (p * r * batch.length) @ ((held + functions @ coherent) * batch.slope)
-    R02 = grown * first.along + start
-    R12 = grown * first.rho**2 + start * first.along + shared
-    R22 = grown * (R12 + shared) + start * R02 + phi0 * gamma**2 * energy
-    rho2 = np.maximum(R22, MIN_ENERGY)
-    old, new = step.directions, step.directions + count
-    more = np.zeros((len(gamma), new, new))
-    more[:] = ((rho2 - grown**2 * first.rho**2) / d)[:, None, None] * np.eye(new)
-    more[:, :old, :old] += grown[:, None, None] ** 2 * plane
-    more[:, range(old, new), range(old, new)] = (rho2 / d)[:, None]
+    R00, R01, R11 = _products_of_weights(step, first, moments)
+    R02 = grown * R01 + start * R00
+    R12 = grown * R11 + start * R01 + shared
+    R22 = grown * (R12 + shared) + start * R02 + np.outer(phi0 * gamma**2 * energy, s**2)
+    R22 = np.maximum(R22, MIN_ENERGY)
+    covariance = np.einsum("ikr,ur->uik", both.overlap, R22) / d
+    more = plane - np.einsum("ikr,ur->uik", step.overlap, R11) / d
+    kept = np.einsum("iir,ur->ui", step.overlap, grown)
+    old = step.directions
+    covariance[:, :old, :old] += kept[:, :, None] * kept[:, None] * more
+    growth = ((R01 * grown) @ omega) / (R01 @ omega)
+    own_reading = R02 @ (omega * s)
     variance, slope = np.full(len(gamma), MIN_ENERGY), np.zeros(len(gamma))
     if not update.again:  # of rows that both steps have, they are not known
-        variance, slope = _own_scales(step, first, gamma, grown, batch, moments)
+        # the second is along w_1, in units of the first
+        unit = gamma * (R12 @ (omega * s)) / own_reading
+        growth_read = ((R02 * grown) @ (omega * s)) / own_reading
+        variance, slope = _own_scales(step, first, unit, growth_read, batch, moments)
     types = replace(
         first,
-        own=grown * (rest + first.own) - rest,
-        epsilon=grown * first.epsilon,
+        own=growth * (rest + first.own) - rest,
+        epsilon=growth * first.epsilon,
         s=weights[:, 0],
-        along=R02,
-        rho=np.sqrt(rho2),
-        own_reading=R02,
-        grown=grown**2 * first.grown,
+        along=R02 @ omega,
+        rho=np.sqrt(R22 @ omega),
+        own_reading=own_reading,
+        grown=growth**2 * first.grown,
         own_slope=slope,
     )
     return SecondStep(
-        _with_directions(step, count), first, types, gamma, own, weights, more, batch,
-        functions, variance,
-    )  # fmt: skip
+        both, first, types, gamma, own, weights, covariance, batch, functions, variance
+    )
 
 
-def _with_directions(step: Step, count: int) -> Step:
-    """Return the step with so many further special directions."""
-    pad = (0, count)
-    old = step.directions
-    overlap = np.pad(step.overlap, (pad, pad, (0, 0)))
-    overlap[range(old, old + count), range(old, old + count)] = step.inputs.omega
-    return replace(
+def _products_of_weights(
+    step: Step, first: Types, moments: StepMoments
+) -> tuple[Floats, Floats, Floats]:
+    """Return R_00, R_01 and R_11, (U, R), of which w_0 is in units of its input's deviation."""
+    s, omega, nu = step.inputs.s, step.inputs.omega, step.activation.nu
+    R00 = (s[:, None] * first.length / first.size**2).T
+    grown = step.laws.update.rest + np.outer(first.own + first.epsilon * moments.mean, s)
+    noise = step.phi0 * moments.square * (first.epsilon**2 * first.size**2 + first.gamma**2 * nu)
+    R01, R11 = R00 * grown, R00 * grown**2 * first.size[:, None] ** 2 + np.outer(noise, s**2)
+    # with what special directions add
+    R01 *= (first.along / (R01 @ omega))[:, None]
+    R11 *= (first.rho**2 / (R11 @ omega))[:, None]
+    return R00, R01, R11
+
+
+def _with_directions(step: Step, first: Types, along: Floats, off: Floats) -> tuple[Step, Floats]:
+    r"""Return the step with further special directions, and weights along all of them, (U, p).
+
+    They are the noise :math:`\hat n_m` of the row functions, and what :math:`\Sigma` makes of all
+    directions of the gradient:
+
+    .. math:: w = (1 - \delta)s_1v_1 + \Sigma\Big(\sum_i\text{along}_ie_i +
+        \sum_m\text{off}_m\hat n_m\Big).
+
+    along : (U, p) moves along the directions there are, before Sigma.
+    off : (U, M) the same along the noise.
+    """
+    inputs, old, count = step.inputs, step.directions, off.shape[1]
+    slots, R = step.parts.shape[1:]
+    vectors = [np.pad(part, ((0, count), (0, 0))).ravel() for part in step.parts]
+    sizes = np.ones(count)
+    for m in range(count):
+        noise = np.zeros((slots + count, R))
+        noise[slots + m] = np.sqrt(inputs.omega)
+        if inputs.draw is not None and inputs.single is not None:
+            noise[slots + m, inputs.single] = 0.0
+            noise[0] = np.where(inputs.single, np.sqrt(inputs.omega) * inputs.draw.later[m], 0.0)
+        vector = off_directions(noise.ravel(), vectors)
+        sizes[m] = np.linalg.norm(vector)
+        vectors.append(vector / sizes[m])
+    basis = np.array(vectors)
+    moves = np.hstack([along, off * sizes]) @ basis * np.tile(inputs.s, slots + count)
+    moves += np.outer(step.laws.update.rest * first.s, basis[0])
+    off_basis = off_directions(moves, vectors)
+    _, large, V = np.linalg.svd(np.sqrt(first.weight)[:, None] * off_basis, full_matrices=False)
+    more = min(MAX_NEW_DIRECTIONS, int((inputs.d * large**2 > MIN_SPREAD_WEIGHT).sum()))
+    basis = np.vstack([basis, V[:more]])
+    parts = basis.reshape(len(basis), slots + count, R)
+    row = np.tensordot(step.row @ step.frame.T, parts[:old], axes=1)
+    pad = (0, len(basis) - old)
+    both = replace(
         step,
+        parts=parts,
         frame=np.pad(step.frame, (pad, (0, 0))),
         g0=np.pad(step.g0, pad),
-        overlap=overlap,
-        row_overlap=np.pad(step.row_overlap, (pad, (0, 0))),
+        overlap=np.einsum("iar,kar->ikr", parts, parts),
+        row_overlap=np.einsum("iar,ar->ir", parts, row),
     )
+    return both, moves @ basis.T
+
+
+def off_directions(vectors: Floats, basis: list[Floats]) -> Floats:
+    """Return what an orthonormal basis leaves of vectors, (..., D)."""
+    for _ in range(2):  # twice is enough
+        vectors = vectors - (vectors @ np.array(basis).T) @ np.array(basis)
+    return vectors
 
 
 def _own_output(step: Step, first: Types, gamma: Floats, batch: SecondBatch) -> Floats:
@@ -247,15 +319,17 @@ def _slope_rule(
 def _own_scales(
     step: Step,
     first: Types,
-    gamma: Floats,
+    unit: Floats,
     grown: Floats,
     batch: SecondBatch,
     moments: StepMoments,
 ) -> tuple[Floats, Floats]:
-    """Return the variance of own scales, and their slope in the weight along X^T r/n_0."""
+    """Return the variance of own scales, and their slope in the weight along X^T r/n_0.
+
+    unit, grown : what the own scales of the second and of the first step are multiplied by.
+    """
     sigma, n0 = step.laws.neurons.activation, step.laws.step_count
-    numbers = activation_numbers(sigma)
-    variance = first.gamma**2 * numbers.own_noise * moments.square / n0 * grown**2
+    variance = own_scale(step, first) ** 2 * moments.square / n0 * grown**2
     slope = first.own_slope * grown
     at, _, z, q = _slope_rule(step, first, batch)
     place = np.searchsorted(at, batch.kappa)
@@ -266,8 +340,6 @@ def _own_scales(
     bend = (linear - (q * S).sum(-1)) / first.rho  # E z sigma''
     by_index = (np.bincount(place, batch.p * x, len(at)) for x in (batch.r**2, batch.r))
     squares, residuals = by_index
-    # the second is along w_1: grown R_11 in the units of the first
-    unit = gamma * first.rho**2 / first.along
     variance = variance + unit**2 * (squares @ energy) / n0 / first.rho**2
     slope = slope + unit * ((residuals * at) @ bend) / first.rho / step.b
     return variance, slope
@@ -306,12 +378,12 @@ def first_batch_again(step: Step, first: Types, rows: Population) -> SecondBatch
 
 
 def second_batch(
-    step: Step, first: Types, along_v: Floats, lengths: list[float], constraints: int
+    step: Step, first: Types, along_v: Floats, lengths: list[float], moments: StepMoments
 ) -> SecondBatch:
     """Return the rows of a fresh batch: the index, and Gauss nodes of the residual given it.
 
     along_v : variance of the weights after the first step along v.
-    constraints : number of those of the first batch.
+    moments : of the first batch.
     """
     sigma = step.laws.neurons.activation
     strength = float((np.abs(first.s) / first.rho).max())
@@ -320,10 +392,10 @@ def second_batch(
     q = step.labels.replaced
     columns = []
     for length in lengths:
-        output = _output(step, first, along_v, kappa, length)
+        output = _output(step, first, moments, along_v, kappa, length)
         for k, share in enumerate(p_kappa):
             x = [
-                _rows_at(step, float(kappa[k]), length, [float(f[k]) for f in output], bool(other))
+                _rows_at(step, float(kappa[k]), length, [f[k] for f in output], bool(other))
                 for other, part in enumerate((1 - q, q))
                 if part > 0
             ]
@@ -346,7 +418,7 @@ def second_batch(
         slope_function(sigma), first.s * kappa_[:, None], deviation
     )
     none = np.zeros_like(slope)
-    pad = ((0, 0), (0, constraints))
+    pad = ((0, 0), (0, len(moments.constraints)))
     return SecondBatch(
         length_,
         kappa_,
@@ -354,7 +426,7 @@ def second_batch(
         r_**2,
         p_,
         np.pad(X_, pad),
-        np.pad(XX, (*pad, (0, constraints))),
+        np.pad(XX, (*pad, pad[1])),
         slope=slope,
         bend=linear / deviation,
         slope_square=square,
@@ -367,11 +439,19 @@ def second_batch(
 
 
 def _output(
-    step: Step, first: Types, along_v: Floats, kappa: Floats, length: float
+    step: Step,
+    first: Types,
+    moments: StepMoments,
+    along_v: Floats,
+    kappa: Floats,
+    length: float,
 ) -> tuple[Floats, Floats, Floats]:
-    """Return F, the readout row's coefficient and the variance of the rest of the output."""
+    """Return F, coefficients of the special directions and the variance of the rest of the output.
+
+    They are those of the readout row, of which neurons have kept R_01/R_00.
+    """
     if not step.full:
-        return np.zeros_like(kappa), np.zeros_like(kappa), np.zeros_like(kappa)
+        return np.zeros_like(kappa), np.zeros((len(kappa), step.directions)), np.zeros_like(kappa)
     neurons, scale = step.laws.neurons, step.scale
     variance = length * first.rho**2 + along_v * (kappa[:, None] ** 2 - 1)
     deviation = np.sqrt(np.maximum(variance, MIN_VARIANCE * first.rho**2))
@@ -381,13 +461,14 @@ def _output(
     mean = scale * np.sqrt(neurons.N) * (A @ (weight * first.g))
     if not neurons.mean_readout:  # else it is in A
         mean = mean + scale * step.laws.update.constant
-    row = scale * (B @ (weight * first.g**2 * first.along))
-    rest = scale**2 * ((square - A**2) @ (weight * first.g**2)) - row**2
+    R00, R01, _ = _products_of_weights(step, first, moments)
+    row = scale * (B @ ((weight * first.g**2)[:, None] * R01 / R00)) @ step.row_overlap.T
+    rest = scale**2 * ((square - A**2) @ (weight * first.g**2)) - (row**2).sum(1)
     return mean, row, np.maximum(rest, 0.0)
 
 
 def _rows_at(
-    step: Step, kappa: float, length: float, output: list[float], replaced: bool
+    step: Step, kappa: float, length: float, output: list[Any], replaced: bool
 ) -> tuple[Floats, Floats, Floats]:
     """Return coordinates, residuals and probabilities of rows of an index."""
     labels, fit = step.labels, step.labels.fit
@@ -401,19 +482,21 @@ def _rows_at(
     teacher = even_rule(KINKED_POINTS[1], edge) if kinked else gauss_hermite(INDEX_POINTS[m])
     rules = [
         *[gauss_hermite(INDEPENDENT_POINTS) if replaced else teacher] * m,
-        *[gauss_hermite(ROW_NODES)] * (p - 1 - m),
+        *[gauss_hermite(ROW_NODES) if step.full else TWO_POINT_RULE] * (p - 1 - m),
         noise_nodes(labels.law, n0) if own else ONE_NODE,
         cut_gaussian(GAUSSIAN_NOISE_POINTS, edge) if total else ONE_NODE,
         *[teacher] * (mt * replaced),
     ]
     axes, probability = product_rule(rules)
-    X = np.vstack([np.full_like(axes[:1], kappa), np.sqrt(length) * axes[: p - 1]])
+    X = np.vstack(
+        [np.full_like(axes[:1], kappa), np.sqrt(step_length(step, length)) * axes[: p - 1]]
+    )
     indices = step.frame[:, :m].T @ X
     clean = labels.at_indices(axes[p + 1 :] if replaced else indices[:mt])
     r = clean + own * axes[p - 1] + total * axes[p] - fit.mean
     if fit.has_direction:
         r = r - fit.linear @ indices[:mt] - fit.noise * indices[mt]
-    return X, r - mean - row * (step.row_overlap.sum(1)[:p] @ X), probability
+    return X, r - mean - row @ X, probability
 
 
 @lru_cache(maxsize=64)
@@ -436,27 +519,29 @@ def slope_function(sigma: Function) -> Function:
 
 def first_population(second: SecondStep, rows: Population, old: int) -> Population:
     """Return rows of the first batch alone, of which `old` directions are known, with all."""
-    count = second.functions.shape[1]
+    count, constraints = second.step.directions - old, second.functions.shape[1]
     f = rows.moments.shape[-1]
+    size = f + count + constraints
     at = [*range(old), *range(old + count, f + count)]
-    moments = np.zeros((*rows.moments.shape[:2], f + 2 * count, f + 2 * count))
+    moments = np.zeros((*rows.moments.shape[:2], size, size))
     moments[np.ix_(range(moments.shape[0]), range(moments.shape[1]), at, at)] = rows.moments
     new = range(old, old + count)
-    moments[:, :, new, new] = rows.length[:, None, None]
+    moments[:, :, new, new] = step_length(second.step, rows.length)[:, None, None]
     return replace(rows, moments=moments)
 
 
 def second_population(second: SecondStep, rows: Rows, old: int) -> Population:
     """Return the rows of the second batch; `old` is the number of the first step's directions."""
     batch, n, n0 = second.batch, second.step.laws.ridge_count, second.step.laws.step_count
-    count, old_directions = second.functions.shape[1], batch.mean.shape[1]
+    count, old_directions = second.step.directions - old, batch.mean.shape[1]
     shift = np.sqrt(second.step.phi0) * second.functions
-    mean = np.hstack([batch.mean[:, :old], shift, batch.mean[:, old:], shift])
+    unmoved = np.zeros((len(shift), count - shift.shape[1]))
+    mean = np.hstack([batch.mean[:, :old], shift, unmoved, batch.mean[:, old:], shift])
     moments = mean[:, :, None] * mean[:, None]
     at = [*range(old), *range(old + count, old_directions + count)]
     moments[np.ix_(range(len(shift)), at, at)] = batch.second
     new = range(old, old + count)
-    moments[:, new, new] += batch.length[:, None]
+    moments[:, new, new] += step_length(second.step, batch.length)[:, None]
     none = np.zeros((len(shift), 1))
     r = batch.r * n / n0
     return Population(
@@ -507,12 +592,12 @@ def second_forms(second: SecondStep, rows: Population) -> Forms:
 
 
 def form_without_rows(second: SecondStep) -> Floats:
-    """Return the part of the form without rows that does not contain a, (1, 5, 5, U)."""
-    rest, own = second.step.laws.update.rest, second.first.own
-    V = np.zeros((1, 5, 5, len(own)))
-    last = rest + second.own
-    for i, k, value in ((3, 1, 1.0), (3, 2, -(rest + own)), (4, 0, 1.0), (4, 1, -last)):
-        V[:, i, k] = V[:, k, i] = value
+    """Return the part of the form without rows that does not contain a, (R, 5, 5, U)."""
+    rest, s = second.step.laws.update.rest, second.step.inputs.s[:, None]
+    V = np.zeros((len(s), 5, 5, len(second.gamma)))
+    for multiplier, after, before, own in ((3, 1, 2, second.first.own), (4, 0, 1, second.own)):
+        V[:, multiplier, after] = V[:, after, multiplier] = 1 / s
+        V[:, multiplier, before] = V[:, before, multiplier] = -(rest / s + own)
     return V
 
 
@@ -545,7 +630,7 @@ def fresh_rows(
     coarse = gauss_hermite(min(LABEL_NODES, INDEX_POINTS[m]))
     lift = _interpolation(coarse[0], *fine)
     others = [
-        gauss_hermite(k)
+        gauss_hermite(k if strength > SMALL_STRENGTH else 2)
         for k, strength in zip(OTHER_NODES, strengths[1 + m :], strict=False)
         if strength > MIN_STRENGTH
     ]
@@ -556,7 +641,8 @@ def fresh_rows(
     grid, of_grid = product_rule([first, *[fine] * m])
     to_indices = step.frame[:, :m].T @ basis[: 1 + m].T
     values = []
-    for root in np.sqrt(lengths):
+    roots = np.sqrt(step_length(step, lengths))
+    for root in roots:
         scaled = np.where(np.arange(1 + m)[:, None] > 0, root, 1.0) * grid
         means = np.array(_label_means(labels, to_indices @ scaled, replaced))
         y = means.reshape(2, len(first[0]), *[len(fine[0])] * m)
@@ -571,7 +657,7 @@ def fresh_rows(
     axes, probability = axes[:, keep], probability[keep] / probability[keep].sum()
     resolved, off_first = basis[: len(axes)], np.arange(len(axes))[:, None] > 0
     coordinates = []
-    for root in np.sqrt(lengths):
+    for root in roots:
         coordinates.append((np.where(off_first, root, 1.0) * axes).T @ resolved)
     X, y = np.array(coordinates), np.array(values)[..., keep]  # (G, K, p), (G, 2, K)
     # what is cut, or not fixed by a length, is as good as noise

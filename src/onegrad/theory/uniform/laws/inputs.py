@@ -12,6 +12,7 @@ average over :math:`n_0` rows. Errors are averaged over a Latin hypercube of all
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -30,6 +31,7 @@ from onegrad.theory.uniform.rules import gauss_rule
 SINGLE_DIRECTIONS, NODES_OF_THE_REST = 8, 5
 MAX_LISTED, INTERVAL = 100_000, 2e-4  # eigenvalues of a power law; those beyond are in intervals
 LENGTH_NODES = 3
+NOISE_DIRECTIONS = 3  # of a second step's noise, that draws know
 MIN_MEAN = 1e-3  # squared length of a mean, relative to the variance of the inputs, that counts
 MIN_TAIL = 1e-3  # variance of the scale of inputs below which they are as good as Gaussian
 FEW_DRAWS, MANY_DRAWS = 8, 32
@@ -166,6 +168,7 @@ class TeacherDraw:
     # units of their deviations
     row: Floats
     noise: Floats  # (R,) the same of the step's noise
+    later: Floats  # (k, R) the same of noise of a second step
     fluctuation: float  # sign of the fluctuation of c
     offset: float = 0.0  # the teacher's index at the mean of the inputs, in units of its deviation
 
@@ -173,13 +176,17 @@ class TeacherDraw:
 def teacher_draws(spectrum: InputSpectrum, count: int = FEW_DRAWS) -> tuple[TeacherDraw, ...]:
     """Return equally likely draws: so many, or two where no direction stands alone."""
     plain, none = spectrum.counts / spectrum.counts.sum(), np.zeros(len(spectrum.counts))
+    still = np.zeros((NOISE_DIRECTIONS, len(none)))
     single = np.flatnonzero(spectrum.single)
     if not len(single):
-        return tuple(TeacherDraw(plain, none, none, sign) for sign in (1.0, -1.0))
+        return tuple(TeacherDraw(plain, none, none, still, sign) for sign in (1.0, -1.0))
     draws = []
     offsets = _normal_levels(count) * (spectrum.mean_square > 0)
     design = _design(len(single), count)
-    for squares, *levels, fluctuation, offset in zip(*design, offsets, strict=True):
+    later = np.zeros((count, *still.shape))
+    for number, (m, k) in enumerate(itertools.product(range(NOISE_DIRECTIONS), single)):
+        later[:, m, k] = _normal_levels(count, seed=3 + number)
+    for squares, *levels, fluctuation, offset, after in zip(*design, offsets, later, strict=True):
         shares, (row, noise) = plain.copy(), (none.copy() for _ in range(2))
         shares[single] = squares * plain[single]
         if spectrum.teacher_cosine is not None:
@@ -187,7 +194,7 @@ def teacher_draws(spectrum: InputSpectrum, count: int = FEW_DRAWS) -> tuple[Teac
         rest = max(1 - shares[single].sum(), MIN_SHARE_OF_THE_REST)
         shares[~spectrum.single] *= rest / plain[~spectrum.single].sum()
         row[single], noise[single] = levels
-        draws.append(TeacherDraw(shares, row, noise, float(fluctuation), float(offset)))
+        draws.append(TeacherDraw(shares, row, noise, after, float(fluctuation), float(offset)))
     return tuple(draws)
 
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -322,9 +322,9 @@ def _index_rules(
     return smooth() if replaced else first, teacher
 
 
-def step_length(step: Step, length: float) -> float:
+def step_length(step: Step, length: Any) -> Any:
     """Return the squared length of a row's special coordinates, which a covariance fixes."""
-    return length if step.inputs.isotropic else 1.0
+    return length if step.inputs.isotropic else np.ones_like(length)
 
 
 def _fixed_length_density(x: Floats, d: int) -> Floats:

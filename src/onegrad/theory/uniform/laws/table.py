@@ -73,7 +73,7 @@ def laws_of(
     if problem.update == "preconditioned" and LabelLaw.of(problem).fit.has_direction:
         raise OutOfScope("uniform", "labels", problem.labels, "plain, centred" + PRECONDITIONED)
     if problem.steps > 1:
-        _require_two_fresh_steps(problem, spectrum)
+        _require_derived_steps(problem)
     if spectrum is None and problem.input_law.name != "gaussian":
         spectrum = InputSpectrum.of_law(problem)
     return tuple(
@@ -91,15 +91,15 @@ def laws_of(
     )
 
 
-def _require_two_fresh_steps(problem: Problem, spectrum: InputSpectrum | None) -> None:
+def _require_derived_steps(problem: Problem) -> None:
     """Raise OutOfScope for further steps that have not been derived."""
     if problem.steps > 2:
         raise OutOfScope("uniform", "steps", problem.steps, "one step or two")
     if problem.batches == "same" and problem.output_scale:
         raise OutOfScope("uniform", "residual", problem.residual, "labels with batches='same'")
-    for field in ("update", "ridge_rows", "inputs"):
+    for field in ("update", "ridge_rows"):
         value, default = getattr(problem, field), FIELDS[field].default
-        if value != default or (field == "inputs" and spectrum is not None):
+        if value != default:
             raise OutOfScope("uniform", field, value, f"{field}={default!r} with two steps")
 
 
