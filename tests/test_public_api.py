@@ -101,4 +101,4 @@ def test_users_get_types(tmp_path):
     assert len(revealed) == SCRIPT.count("reveal_type")
     assert not [text for text in revealed if text in ("Any", "types.ModuleType")]
     assert revealed[2].startswith("def (problem: ") and revealed[2].endswith("Prediction")
-    assert 'no attribute "predikt"' in complaints[0] and "problem" in complaints[1]
+    assert 'no attribute "predikt"' in complaints[0] and '"theory"' in complaints[1]

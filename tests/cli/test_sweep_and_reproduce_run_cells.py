@@ -93,7 +93,7 @@ def test_one_figure(tmp_path, monkeypatch, capsys):
 
     assert main(command) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[0].startswith("report: ") and out[1].startswith("verification: ")
+    assert out[0].startswith("report: ") and out[1].startswith("sentences: ")
     assert main([*command, "--cells-only"]) == 0
     assert f"0 computed, 0 failed of {said['cells']} cells" in capsys.readouterr().out
 

@@ -38,7 +38,8 @@ def test_nothing_else_leaves_the_bulk(setting, residual):
     edge = og.spectrum(p, method="uniform").edge  # the step also moves the bulk
     seeds = np.array([sampled(p, seed) for seed in range(4)])
     count = len(og.spectrum(p).spikes)
-    assert 0.92 * edge < seeds[:, count].mean() < edge
+    # few neurons have the large readouts that the last bit of the bulk is made of
+    assert 0.8 * edge < seeds[:, count].mean() < edge
     assert seeds[:, count - 1].min() > 1.1 * edge
 
 

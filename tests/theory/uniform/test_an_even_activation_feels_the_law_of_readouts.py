@@ -5,10 +5,12 @@ with g^2: normal readouts and those of both signs have different errors. Network
 here.
 """
 
+import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.theory.uniform import quadrature_nodes
+from onegrad.theory.uniform import uniform_errors
+from onegrad.theory.uniform.evaluation import Nodes
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
 PROBLEM = og.Problem(n=300, d=100, N=200, activation="H2", noise=0.3, ridge=0.05, alpha=0.5)
@@ -19,18 +21,20 @@ TOLERANCE = 3.0  # standard errors
 def test_predictions_match_networks(readout):
     problem = PROBLEM.replace(readout=readout)
     predicted, networks = og.predict(problem), og.simulate(problem, seeds=60)
-    assert abs(predicted.train - networks.train.mean) < TOLERANCE * networks.train.se
-    assert abs(predicted.test - networks.test.mean) < TOLERANCE * networks.test.se
+    for kind in ("train", "test"):
+        value, measured = getattr(predicted, kind), getattr(networks, kind)
+        bar = value * getattr(predicted.accuracy, kind)
+        assert abs(value - measured.mean) < np.hypot(TOLERANCE * measured.se, bar)
+        assert bar < 0.15 * value
     other = {"gaussian": "rademacher", "rademacher": "gaussian"}[readout]
     wrong = og.predict(problem, readout=other)
     assert abs(wrong.test - networks.test.mean) > TOLERANCE * networks.test.se
 
 
-def test_more_nodes_of_the_readout_change_nothing(monkeypatch):
-    predicted = og.predict(PROBLEM)
-    monkeypatch.setattr(quadrature_nodes, "CONDITIONAL_SPACING", 0.8)
-    finer = og.predict(PROBLEM)
-    assert (predicted.train, predicted.test) == pytest.approx((finer.train, finer.test), rel=2e-3)
+def test_more_nodes_of_the_readout_change_nothing():
+    predicted, finer = og.predict(PROBLEM), uniform_errors([PROBLEM], nodes=Nodes(readout=0.8))
+    for kind in ("train", "test"):
+        assert getattr(predicted, kind) == pytest.approx(getattr(finer, kind)[0], rel=2e-3)
 
 
 @pytest.mark.parametrize("activation", ["H3", "H1/3 + H3"])

@@ -2,8 +2,8 @@
 
 Independent of the package: the fixed point for one neuron type in an isotropic bulk (spiked random
 features, Cui et al. 2024), solved by scalar iteration, its test error by differences in the labels'
-weights. As n grows the uniform theory with a round bulk must become it, up to what fluctuating
-lengths and steps along a neuron's own weight add (a few 1e-4 here), which the model leaves out.
+weights. As n and the rows of the step grow, which make the bulk round, the uniform theory must
+become it, up to what lengths and steps along a neuron's own weight add (a few 1e-4 here).
 """
 
 import numpy as np
@@ -11,9 +11,6 @@ import pytest
 from numpy.polynomial.hermite_e import hermegauss
 
 from onegrad import Problem
-from onegrad.theory.direction import direction
-from onegrad.theory.uniform import preparation
-from onegrad.theory.uniform.covariance import AlongStep, SpectralMeasure, StepCovariance
 from uniform_point import uniform_point
 
 K = 24
@@ -78,23 +75,13 @@ def spiked_random_features(problem):
     return objective(pi), p @ T
 
 
-def round_covariance(problem):
-    """One node: every direction of the bulk has the energy E r^2 (c_2 = 0, so M is S)."""
-    energy = direction(problem).residual_energy
-    one = SpectralMeasure(np.zeros(1), np.array([energy]), np.ones((1, 1)))
-    none = np.zeros(1)
-    along = AlongStep(0.0, problem.phi_step * energy, energy, none, none)
-    return StepCovariance(one, one, along, off=None)
-
-
-@pytest.mark.parametrize("n_step", [10**8, 4 * 10**8])
-def test_constant_readout_is_the_spiked_random_feature_model(n_step, monkeypatch):
+@pytest.mark.parametrize("n_step", [4 * 10**8, 10**9])
+def test_constant_readout_is_the_spiked_random_feature_model(n_step):
     problem = Problem(
         n=10**8, d=5 * 10**7, N=7 * 10**7, activation="tanh", teacher="tanh", noise=0.2,
         ridge=0.03, eta=0.9 * np.sqrt(7e7), n_step=n_step, readout="constant",
     )  # fmt: skip
     train, test = spiked_random_features(problem)
-    monkeypatch.setattr(preparation, "step_covariance", lambda *_, **__: round_covariance(problem))
     ours = uniform_point(problem, rtol=1e-7)
-    assert ours.train == pytest.approx(train, rel=4e-4)
-    assert ours.test == pytest.approx(test, rel=4e-4)
+    assert ours.train == pytest.approx(train, rel=5e-4)
+    assert ours.test == pytest.approx(test, rel=5e-4)

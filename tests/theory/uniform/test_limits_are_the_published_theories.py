@@ -46,8 +46,8 @@ def test_no_step_is_random_features_up_to_one_over_d(activation, changes):
 def test_constant_step_is_ba_et_al(activation, residual):
     p = problem(10**8, activation=activation, residual=residual, eta=1.5)
     train, test = drops(p, "small-step")
-    assert train == pytest.approx(1, abs=1e-5)
-    assert test == pytest.approx(1, abs=1e-5)
+    assert train == pytest.approx(1, abs=3e-5)
+    assert test == pytest.approx(1, abs=3e-5)
 
 
 # the drops approach their limit like a power of n that is small near a threshold

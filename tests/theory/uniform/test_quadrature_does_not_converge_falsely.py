@@ -37,7 +37,7 @@ def test_large_steps():
 def test_where_two_rules_once_agreed_on_a_wrong_value(alpha, measured):
     """Means over networks; a rule of few nodes has .0602 and .0565."""
     found = og.predict(STEEP.replace(alpha=alpha))
-    assert found.test == pytest.approx(measured, rel=0.02)
+    assert found.test == pytest.approx(measured, rel=0.03)
 
 
 @pytest.mark.full

@@ -70,7 +70,7 @@ class Run:
 
 # group: relative tolerance, standard errors, and whether their sum or the larger one is allowed
 TOLERANCES = {
-    "odd": (0.01, 3, np.maximum),
+    "odd": (0.02, 3, np.maximum),
     "even": (0.02, 3, np.maximum),
     "cubic": (0.04, 0, np.maximum),  # their bars say so
     **dict.fromkeys(

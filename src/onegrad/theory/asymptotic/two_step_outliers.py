@@ -39,7 +39,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+import scipy
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import OutOfScope
@@ -170,7 +170,9 @@ def squared_strengths(problem: Problem, first: float, second: float) -> Floats:
     mean = scale * g[:, None] * u
     # E sigma'(z + mean) = E[z sigma(z + mean)] is smooth in the mean, also where sigma has kinks
     grid = np.linspace(mean.min(), mean.max(), max(MIN_GRID, math.ceil(np.ptp(mean) / GRID_STEP)))
-    slopes = CubicSpline(grid, gaussian_averages(sigma, grid, np.ones(1)).slope)(mean)
+    slopes = scipy.interpolate.CubicSpline(grid, gaussian_averages(sigma, grid, np.ones(1)).slope)(
+        mean
+    )
 
     average = slopes @ (rows * np.stack([y * x, y * z, y_squared])).T  # (nodes, 3)
     along = average[:, :2].copy()

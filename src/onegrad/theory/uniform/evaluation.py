@@ -236,7 +236,9 @@ def discretise(laws: Laws, nodes: Nodes) -> Equations:
         test = fresh_rows(step, unseen, variables, rule, count, deviation, 1.0, False)
         of_test = features(test)
     assert of_test is not None
-    second_order = laws.neurons.one_size or step.activation.c2 != 0.0 or not inputs.isotropic
+    lengthened = laws.neurons.weights == "gaussian"
+    second_order = lengthened or laws.neurons.one_size or step.activation.c2 != 0.0
+    second_order |= not inputs.isotropic
     coherent = second_order and step.coherent != 0.0
     places = Places(
         types=len(types.g),

@@ -71,6 +71,7 @@ class Features:
     noise: Floats  # C^2
     bend: Floats  # E sigma''(pre)
     A_by_own: Floats  # derivative of A by the neuron's own scale
+    noise_by_own: Floats  # and of C^2
     chaos: tuple[Floats, ...]
 
 
@@ -95,6 +96,7 @@ def features_of_step(
     A, B1, beta = of["A"], of["B1"], of["beyond"]
     beta = beta / np.sqrt(nu) if nu > NEGLIGIBLE_SLOPE_ENERGY else np.zeros_like(beta)
     explained = A**2 + of["along"] ** 2 + of["across"] ** 2 + beta**2
+    explained_by_own = sum(of[name] * of[f"{name}_by_own"] for name in ("A", "along", "across"))
     turn, rest = (_standardised(sigma)[k] for k in ("turn", "rest"))
     return StepFeatures(
         A=A,
@@ -105,6 +107,7 @@ def features_of_step(
         noise=np.maximum(of["square"] - explained, 0.0),
         A_by_r=of["A_by_r"],
         A_by_own=of["A_by_own"],
+        noise_by_own=of["square_by_own"] - 2 * explained_by_own,
         bend=of["bend"],
         turn=(of["turning"] - turn.mean * A - turn.linear * of["along"]) / turn.deviation,
         rest=(of["value"] - rest.mean * A - rest.linear * of["along"]) / rest.deviation,
@@ -119,7 +122,8 @@ def _features_of_type(
     A, along, across, square : E F, E[F z_0], E[F z_perp], E F^2.
     beyond, turning, value : E[F s] with s = sigma'(z_0) - c_1 - 2 c_2 z_0, z_0 sigma'(z_0) and
         sigma(z_0).
-    B1, bend, A_by_r, A_by_own : as in Features.
+    B1, bend, A_by_r : as in Features.
+    A_by_own, along_by_own, across_by_own, square_by_own : derivatives by the neuron's own scale.
     """
     sigma, numbers = step.laws.neurons.activation, step.activation
     size, root = types.size[u], np.sqrt(rows.length)[:, None]  # (G, 1)
@@ -147,6 +151,7 @@ def _features_of_type(
     else:
         across, bend = B1 * Q * root, (P * slope_along + Q * slope_across) / ((P**2 + Q**2) * root)
     along = _average(mean_F, p0 * z0)
+    own_part = size * root  # of the input, times z_0
     return {
         "A": _average(mean_F, p0),
         "along": along,
@@ -159,7 +164,10 @@ def _features_of_type(
         "B1": B1,
         "bend": bend,
         "A_by_r": _average(mean_slope, p0 * own_slope(z0)) * share,
-        "A_by_own": slope_along * size * root,
+        "A_by_own": slope_along * own_part,
+        "along_by_own": _average(mean_slope, p0 * z0**2) * own_part,
+        "across_by_own": _average(_average(slope, pq * zq), p0 * z0) * own_part,
+        "square_by_own": 2 * _average(_average(F * slope, pq), p0 * z0) * own_part,
     }
 
 
@@ -175,15 +183,8 @@ def fresh_features(step: Step, types: Types, rows: Population, along_v: Floats) 
     variance = types.rho**2 * square_length + along_v * (kappa**2 - 1)
     deviation = np.sqrt(np.maximum(variance, MIN_VARIANCE * types.rho**2))
 
-    def averages(shift: float) -> tuple[Floats, Floats, Floats]:
-        value, slope, square = gaussian_averages(
-            sigma, mean + shift, deviation, deviation_of_length**2 / 8
-        )
-        return value, slope / deviation, square
-
-    A, B1, square = averages(0.0)
-    bend = (averages(BEND_STEP)[1] - averages(-BEND_STEP)[1]) / (2 * BEND_STEP)
-    noise = np.maximum(square - A**2 - (B1 * deviation) ** 2, 0.0)
+    features = averaged_features(sigma, mean, deviation, deviation_of_length)
+    bend, noise = features.bend, features.noise
     chaos: tuple[Floats, ...] = ()
     if (along_v / types.rho**2).max() > CHAOS_SHARE:
         quadratic = along_v * bend * (kappa**2 - step.inputs.isotropic)
@@ -197,13 +198,55 @@ def fresh_features(step: Step, types: Types, rows: Population, along_v: Floats) 
         )
         for part in chaos:
             noise = np.maximum(noise - part**2, 0.0)
+    by_own = 2 * types.along * types.size * square_length  # derivative of the variance
     return Features(
-        A=A,
-        B1=B1,
+        A=features.A,
+        B1=features.B1,
         noise=noise,
         bend=bend,
-        A_by_own=bend * types.along * types.size * square_length,
+        A_by_own=bend / 2 * by_own,
+        noise_by_own=features.noise_by_variance * by_own,
         chaos=chaos,
+    )
+
+
+@dataclass(frozen=True)
+class AveragedFeatures:
+    """Gaussian equivalent of sigma(m + s z), and what its noise grows by with s^2."""
+
+    A: Floats
+    B1: Floats
+    noise: Floats
+    bend: Floats
+    noise_by_variance: Floats
+
+
+def averaged_features(
+    sigma: Function, mean: Floats, deviation: Floats, deviation_of_length: float
+) -> AveragedFeatures:
+    r"""Return the features of rows that no step has seen.
+
+    .. math:: C^2 = E\sigma^2 - A^2 - s^2B_1^2, \qquad
+        \frac{\partial}{\partial s^2}Ef(m + sz) = \frac12\frac{\partial^2}{\partial m^2}Ef(m + sz)
+    """
+
+    def averages(shift: float) -> tuple[Floats, Floats, Floats]:
+        value, slope, square = gaussian_averages(
+            sigma, mean + shift, deviation, deviation_of_length**2 / 8
+        )
+        return value, slope / deviation, square
+
+    (A, B1, square), above, below = averages(0.0), averages(BEND_STEP), averages(-BEND_STEP)
+    bend = (above[1] - below[1]) / (2 * BEND_STEP)
+    B1_by_variance = (above[1] - 2 * B1 + below[1]) / (2 * BEND_STEP**2)
+    square_by_variance = (above[2] - 2 * square + below[2]) / (2 * BEND_STEP**2)
+    variance = deviation**2
+    return AveragedFeatures(
+        A,
+        B1,
+        np.maximum(square - A**2 - variance * B1**2, 0.0),
+        bend,
+        square_by_variance - A * bend - B1**2 - 2 * variance * B1 * B1_by_variance,
     )
 
 

@@ -44,6 +44,7 @@ from onegrad.theory.uniform.pencil import (
     RowState,
     Shares,
     State,
+    linear_energy,
 )
 from onegrad.theory.uniform.step import Step
 
@@ -52,6 +53,7 @@ IndexArray = np.ndarray[Any, np.dtype[np.intp]]
 DIAGONAL_ROUNDING = 1e-15  # on the diagonal of a covariance, before its root
 MIN_SIGNAL = 1e-9  # part of a direction in the step, from which own scales know it
 MIN_REST = 1e-9  # energy of the initial output beyond its linear part, that is read
+MAX_COVARIANCE = 0.5  # of a neuron's length with what ridge makes of it
 MIN_SHARE_OF_ROWS = -0.5  # of the special variables in 1/c of a row
 
 
@@ -336,7 +338,7 @@ def quadratic_problem(
         sums.side_of_one += mass * fresh.side_of_one
         sums.constant += mass * fresh.constant
         sums.one += mass * fresh.one
-    _add_sets(labels, sums.H, a)
+    _add_sets(labels, sums.H, state, 0.0 if parameter is None else parameter.test)
     C, C_inverse = _fields_of_directions(labels, state)
     _add_directions(labels, sums.H, state, C_inverse)
     return Quadratic(sums.H, sums.side, sums.constant, sums.side_of_one, sums.one, C, C_inverse)
@@ -356,9 +358,9 @@ def _add_moved(places: Places, H: Numbers, rows: Population, forms: Forms, at: R
     H[np.ix_(every, every)] += blocks
 
 
-def _add_sets(labels: LabelProblem, H: Numbers, a: Numbers) -> None:
-    """Add the form of the sets, in place."""
-    places = labels.places
+def _add_sets(labels: LabelProblem, H: Numbers, state: State, test: complex) -> None:
+    """Add the form of the sets, in place; test is the mass of fresh rows."""
+    places, a = labels.places, state.a
     count = places.sets - places.intercept
     diagonal = np.tile(1 / (labels.step.inputs.d * a), count // places.types)
     if places.second_order:
@@ -370,6 +372,47 @@ def _add_sets(labels: LabelProblem, H: Numbers, a: Numbers) -> None:
         H[scales, multipliers] += 1 / a
         H[multipliers, scales] += 1 / a
     H[range(count), range(count)] += diagonal
+    if labels.types.length_deviation:
+        _add_lengths(labels, H, state, test)
+
+
+def _add_lengths(labels: LabelProblem, H: Numbers, state: State, test: complex) -> None:
+    """Add that lengths covary with mean outputs, in place."""
+    places, covariance = labels.places, length_covariance(labels, state, test)
+    form = 1 / (labels.step.inputs.d * state.a * (1 - covariance**2))
+    means, lengths = (np.arange(places.count)[x] for x in (places.set(0), places.lengths))
+    H[means, means] += covariance**2 * form
+    H[lengths, lengths] += covariance**2 * form
+    H[means, lengths] -= covariance * form
+    H[lengths, means] -= covariance * form
+
+
+def length_covariance(labels: LabelProblem, state: State, test: complex = 0.0) -> Numbers:
+    r"""Return by how much ridge uses long neurons more, or less, than short ones, (U,).
+
+    .. math:: \rho = \frac{E[a\xi]}{E a} = -\frac{\partial\log\delta}{\partial\xi}, \qquad
+        |w|^2 = 1 + \sqrt{2/d}\,\xi
+
+    It moves mean outputs by :math:`\rho\,\partial A/\partial\xi`, the noise likewise, the mean of
+    a by :math:`\rho^2` and its product with the squared length by :math:`\rho\sqrt{2/d}`, all of
+    relative order 1/d.
+    """
+    types, unseen = labels.types, labels.test
+    growth = test * np.tensordot(unseen.rows.mass, noise_by_length(types, unseen.features), axes=2)
+    for readings, forms, at in zip(labels.readings, labels.pencil.rows, state.rows, strict=True):
+        if readings is not None:
+            more = noise_by_length(types, readings.features)
+            growth = growth + np.tensordot(forms.mass * at.pi, more, axes=2)
+    growth = growth + 2 * linear_energy(labels.pencil, state) * types.length_deviation
+    covariance = -growth / state.delta
+    largest = np.maximum(np.abs(covariance.real), MAX_COVARIANCE)
+    return np.asarray(covariance * MAX_COVARIANCE / largest)
+
+
+def noise_by_length(types: Types, features: Features) -> Floats:
+    """Return the derivative of C^2 by a length that is not a type of its own."""
+    scaled = types.grown / (types.along * types.size)
+    return features.noise_by_own * scaled * types.length_deviation
 
 
 def _add_directions(labels: LabelProblem, H: Numbers, state: State, C_inverse: Numbers) -> None:
@@ -407,7 +450,7 @@ def _fields_of_directions(labels: LabelProblem, state: State) -> tuple[Numbers, 
         C, inverse = np.zeros((2, p, size, p, size), state.G.dtype)
         i = np.arange(p)
         C[i, :, i] = state.G
-        inverse[i, :, i] = labels.pencil.without_rows(state.a)[0] + state.Q
+        inverse[i, :, i] = labels.pencil.without_rows(state.a_initial)[0] + state.Q
         return C.reshape(p * size, -1), inverse.reshape(p * size, -1)
     C = np.tensordot(overlap, state.G_of_groups, axes=1).swapaxes(1, 2).reshape(p * size, -1)
     return C, np.linalg.inv(C)
@@ -424,6 +467,9 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
     counted = np.array([*first, *range(places.sets, stop)])
     inverse, k = inverse[np.ix_(counted, counted)], len(first)
     free = _ReadoutRow.of(labels, state, inverse[:U, :U])
+    of_length: Numbers = np.zeros(U)
+    if labels.types.length_deviation:
+        of_length = length_covariance(labels, state)
     rows: list[Any] = []
     for population, readings, at in zip(
         labels.populations, labels.readings, state.rows, strict=True
@@ -437,6 +483,8 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
             square = ((at.e @ free.rows[:width, :width]) * at.e).sum(-1)
             total = total - population.length[:, None] * square
         total = total / labels.n
+        more = noise_by_length(labels.types, readings.features)
+        total = total + labels.pencil.phi * (more @ (a * of_length))
         rows.append(np.where(total.real > MIN_SHARE_OF_ROWS, total, MIN_SHARE_OF_ROWS))
     neurons = (d * a - np.diag(inverse)[:U]) / (d * a) ** 2
     Z = inverse[k:, k:]
@@ -455,7 +503,8 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
     held = np.einsum("ikr,ru,rfu,rikfu->u", overlap, labels.prior, start, seen, optimize=True)
     if free is not None:
         held = held - free.neurons
-    return Shares(tuple(rows), neurons - held / (d * a**2))
+    neurons = neurons - held / (d * a**2) - of_length**2 * state.delta
+    return Shares(tuple(rows), neurons, 2 * labels.types.length_deviation * of_length)
 
 
 def _share_of_rows(
@@ -591,7 +640,7 @@ def _add_second_order(
     """Add to the design, in place, how rows read what is of order 1/d."""
     variables, inputs = places.row, step.inputs
     own = features.A_by_own * (types.own_reading / types.along)  # one for isotropic inputs
-    half, K = features.bend / 2, 1 + variables.indices
+    half, K, index = features.bend / 2, 1 + variables.indices, rows.kappa[..., None]
     off_v = np.diag([0.0] + [1.0] * variables.indices)
     excess = plane[:, :K, :K] - (types.rho**2 / inputs.d)[:, None, None] * off_v
     if not rows.rows.step:
@@ -606,7 +655,8 @@ def _add_second_order(
         if not inputs.isotropic:  # lengths do not contain the special directions
             D[..., 0, places.set(k)] += half * np.trace(outer, axis1=1, axis2=2)
     scaled = types.grown / (types.along * types.size)
-    D[..., 0, places.lengths] = features.A_by_own * scaled * types.length_deviation
+    by_length = features.A_by_own * scaled * types.length_deviation
+    D[..., 0, places.lengths] = by_length + index * features.B1 * types.s_by_length
     D[..., 0, places.scales] = own
     for j, i in enumerate(places.owners):
         # own = 6 c_3 gamma g (X^T r/n_0).w_0

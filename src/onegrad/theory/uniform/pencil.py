@@ -94,10 +94,11 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of the few special variables: in 1/c of rows, (G, K) or zero, and in delta, (U,)."""
+    """What is of order 1/n and 1/d: special variables, and lengths that are not types."""
 
-    rows: tuple[Any, ...]
-    neurons: Numbers
+    rows: tuple[Any, ...]  # in 1/c, (G, K) or zero
+    neurons: Numbers  # in delta, (U,)
+    initial: Numbers  # in a, relative, as the prior of initial weights has it, (U,)
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,7 @@ class State:
     """One pass of the equations at (G, log a); G and log_a are what it returns."""
 
     a: Numbers
+    a_initial: Numbers  # as the prior of initial weights has it
     G: Numbers
     G_of_groups: Numbers  # (R, FU, FU)
     Q: Numbers
@@ -136,15 +138,26 @@ def evaluate(
     for k, (forms, share) in enumerate(zip(pencil.rows, shares.rows, strict=True)):
         weights = None if parameter.weights is None else parameter.weights[k]
         states.append(_add_rows(pencil, forms, G, a, share, weights, Q, energy))
-    G_of_groups = np.linalg.inv(pencil.without_rows(a) + Q)
+    a_initial = a * (1 + shares.initial)
+    G_of_groups = np.linalg.inv(pencil.without_rows(a_initial) + Q)
     G_of_groups = (G_of_groups + G_of_groups.swapaxes(1, 2)) / 2
     new_G = np.tensordot(pencil.omega, G_of_groups, axes=1)
-    start = _diagonal_in_types(G_of_groups, pencil.fields)
-    start = np.einsum("r,rfgu,rfgu->u", pencil.omega, pencil.over_a, start)
-    energy += pencil.ridge + parameter.ridge + (a - start) / a**2 + shares.neurons
+    energy += pencil.ridge + parameter.ridge + shares.neurons
+    energy += _linear_energy(pencil, a_initial, G_of_groups)
     delta = _at_least(energy, MIN_DELTA) if pencil.ridge > 0 else energy
     log_a = log_a + np.log(pencil.ratio / (delta * a))  # on the branch that it was on
-    return State(a, new_G, G_of_groups, Q, delta, log_a, tuple(states))
+    return State(a, a_initial, new_G, G_of_groups, Q, delta, log_a, tuple(states))
+
+
+def linear_energy(pencil: Pencil, state: State) -> Numbers:
+    """Return what the fields without rows add to delta at a state, (U,)."""
+    return _linear_energy(pencil, state.a_initial, state.G_of_groups)
+
+
+def _linear_energy(pencil: Pencil, a: Numbers, G_of_groups: Numbers) -> Numbers:
+    start = _diagonal_in_types(G_of_groups, pencil.fields)
+    start = np.einsum("r,rfgu,rfgu->u", pencil.omega, pencil.over_a, start)
+    return np.asarray((a - start) / a**2)
 
 
 def _add_test(pencil: Pencil, mass: complex, Q: Numbers, energy: Numbers) -> None:

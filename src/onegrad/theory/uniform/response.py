@@ -94,7 +94,8 @@ def respond(
         for k, (state, q) in enumerate(points):
             moving_shares = special_shares(labels, state, q)
             rows = tuple(_derivative(row) for row in moving_shares.rows)
-            moving[k] = Shares(rows, _derivative(moving_shares.neurons))
+            initial = _derivative(moving_shares.initial)
+            moving[k] = Shares(rows, _derivative(moving_shares.neurons), initial)
     log_a = tuple(packing.unpack(dx)[1] for dx in xs)
     train = quadratic.constant - quadratic.side @ h
     train += mean_error * (quadratic.one - quadratic.side_of_one @ h_of_one)
@@ -124,6 +125,7 @@ def _moved_shares(shares: Shares, change: Shares) -> Shares:
     return Shares(
         tuple(row + 1j * COMPLEX_STEP * d for row, d in rows),
         shares.neurons + 1j * COMPLEX_STEP * change.neurons,
+        shares.initial + 1j * COMPLEX_STEP * change.initial,
     )
 
 

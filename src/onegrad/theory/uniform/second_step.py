@@ -53,10 +53,10 @@ from onegrad.functions.function import Function
 from onegrad.functions.hermite import gauss_hermite
 from onegrad.functions.index_calculus import mean_of
 from onegrad.theory.uniform.features import (
-    BEND_STEP,
     MIN_VARIANCE,
     Features,
     across_rule,
+    averaged_features,
     features_of_step,
 )
 from onegrad.theory.uniform.fit import own_scale
@@ -736,18 +736,14 @@ def fresh_features(second: SecondStep, rows: Population, X: Floats) -> Features:
     variance = types.rho**2 * length + second.plane[:, 0, 0] * (rows.kappa[..., None] ** 2 - 1)
     deviation = np.sqrt(np.maximum(variance, MIN_VARIANCE * types.rho**2))
     spread = abs(float(np.ptp(rows.length))) / 2
-
-    def averages(shift: float) -> tuple[Floats, Floats, Floats]:
-        value, slope, square = gaussian_averages(sigma, mean + shift, deviation, spread**2 / 8)
-        return value, slope / deviation, square
-
-    A, B1, square = averages(0.0)
-    bend = (averages(BEND_STEP)[1] - averages(-BEND_STEP)[1]) / (2 * BEND_STEP)
+    features = averaged_features(sigma, mean, deviation, spread)
+    by_own = 2 * types.along * types.size * length  # derivative of the variance
     return Features(
-        A=A,
-        B1=B1,
-        noise=np.maximum(square - A**2 - (B1 * deviation) ** 2, 0.0),
-        bend=bend,
-        A_by_own=bend * types.along * types.size * length,
+        A=features.A,
+        B1=features.B1,
+        noise=features.noise,
+        bend=features.bend,
+        A_by_own=features.bend / 2 * by_own,
+        noise_by_own=features.noise_by_variance * by_own,
         chaos=(),
     )

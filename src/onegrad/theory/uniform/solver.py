@@ -175,7 +175,8 @@ class Packing:
 
 def no_shares(pencil: Pencil) -> Shares:
     """Return the shares of no special variables at all."""
-    return Shares((0.0,) * len(pencil.rows), np.zeros(pencil.types))
+    none = np.zeros(pencil.types)
+    return Shares((0.0,) * len(pencil.rows), none, none)
 
 
 def solve(

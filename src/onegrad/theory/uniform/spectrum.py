@@ -24,8 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.interpolate import CubicSpline
-from scipy.optimize import brentq
+import scipy
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import AssumptionWarning, NotConverged
@@ -190,7 +189,7 @@ class BulkInterval:
     low: float
     high: float
     first: float  # the smallest x that was solved, where the bulk touches zero: low is zero then
-    density: CubicSpline
+    density: scipy.interpolate.CubicSpline
 
     @classmethod
     def of(cls, low: float, high: float, x: Floats, rho: Floats) -> BulkInterval:
@@ -199,7 +198,7 @@ class BulkInterval:
         x, values = np.append(x, high), np.append(x * rho, 0.0)
         if low:
             x, values = np.insert(x, 0, low), np.insert(values, 0, 0.0)
-        return cls(low, high, first, CubicSpline(_angle(x, first, high), values))
+        return cls(low, high, first, scipy.interpolate.CubicSpline(_angle(x, first, high), values))
 
     def at(self, x: Floats) -> Floats:
         """Return the density, zero outside; near zero it grows like one over the root of x."""
@@ -318,7 +317,7 @@ def find_outliers(solutions: Solutions, edge: float, degrees: int) -> list[tuple
             return k + 0.5 - _negative(solutions, x)
 
         i = next(i for i, count in enumerate(counts) if count <= k)
-        x = brentq(sign, xs[i], xs[i - 1], rtol=EDGE_TOLERANCE / 10)
+        x = scipy.optimize.brentq(sign, xs[i], xs[i - 1], rtol=EDGE_TOLERANCE / 10)
         outliers.append((float(x), _alignment(solutions, x, degrees)))
     return outliers
 

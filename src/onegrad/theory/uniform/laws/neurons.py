@@ -110,6 +110,7 @@ class Types:
     own_reading: Floats  # covariance of the input and its own part, over size
     grown: Floats  # part of rho^2 that is proportional to |w|^2
     length_deviation: float  # of lengths that are not types of their own
+    s_by_length: Floats  # what such a deviation adds to s
 
     @property
     def across(self) -> Floats:
@@ -190,6 +191,7 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
     gamma = step.gamma * g
     epsilon = 2 * numbers.c2 * gamma
     backward = float(step.row_overlap.sum(1) @ step.g0) if step.full else 0.0
+    length_deviation = 0.0 if signs.any() else deviation / 2
     own = step.scale * numbers.own_output - 6 * numbers.c3 * backward
     own_scale = -gamma * own * g / np.sqrt(neurons.N)
     rest = step.laws.update.rest
@@ -213,7 +215,8 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
         rho=np.sqrt(rho2),
         own_reading=(omega * s * step.gain / step.kept) @ (length * grown) / size,
         grown=rho2 - slope_noise,
-        length_deviation=0.0 if signs.any() else deviation / 2,
+        length_deviation=length_deviation,
+        s_by_length=6 * numbers.c3 * gamma * step.b * length_deviation,
     )
 
 
