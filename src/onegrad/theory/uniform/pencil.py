@@ -94,7 +94,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Shares:
-    """What is of order 1/n and 1/d: special variables, and lengths that are not types."""
+    """Shares of special variables, and of lengths that are not types: of order 1/n and 1/d."""
 
     rows: tuple[Any, ...]  # in 1/c, (G, K) or zero
     neurons: Numbers  # in delta, (U,)
