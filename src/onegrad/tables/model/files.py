@@ -38,7 +38,7 @@ from onegrad.tables.model.targets import (
     NumericTargets,
     Targets,
 )
-from onegrad.tables.parts.part import ArraySpec, Part, check_arrays
+from onegrad.tables.parts.part import KEYS, ArraySpec, Part, check_arrays
 from onegrad.tables.parts.table import PART_KINDS, name_of
 from onegrad.tables.rows.encoding import Encoding
 from onegrad.tables.rows.kinds import NONE
@@ -57,7 +57,6 @@ def declared(arrays: str, infinite: bool = False) -> Specs:
     return {name: ArraySpec(axes, infinite=infinite) for name, axes in pairs}
 
 
-KEYS = ArraySpec("rows", np.uint64)
 SCALING = declared("centre: inputs") | declared(
     "scale: inputs; low: inputs; high: inputs; squash: inputs", infinite=True
 )
@@ -299,9 +298,6 @@ class ModelReader:
         """Return the arrays of these names, those of a member or of one of several parts."""
         arrays = {name: self.arrays[_numbered(prefix + name, number)] for name in specs}
         check_arrays(specs, arrays, {**self.sizes, **sizes})
-        for name, spec in specs.items():
-            if spec is KEYS and (arrays[name][1:] <= arrays[name][:-1]).any():
-                raise InvalidInput("array", prefix + name, problem="its keys are damaged")
         return arrays
 
     def fitted(self) -> Fitted:

@@ -190,9 +190,9 @@ class LabelTargets(ABC):
     step: ClassVar[float] = 1.0  # the grid of plus and minus one
     resolution: ClassVar[float] = 1e-6  # of mean log-losses: rows of tiny weight decide nothing
 
-    @abstractmethod
     def log_loss(self, t: Floats, target: Floats, slope: float) -> Floats:
-        """Return minus the (m,) log-probabilities of what is true."""
+        """Return minus the (m,) log-probabilities of what is true, with nothing mixed in."""
+        return self.smoothed_log_loss(t, target, Link(slope, np.inf, np.zeros(0)))
 
     @abstractmethod
     def correct(self, t: Floats, target: Floats) -> Floats:
@@ -318,16 +318,10 @@ class ClassTargets(LabelTargets):
 
     def log_probabilities(self, t: Floats, link: Link) -> Floats:
         """Return the (n, classes) logarithms of the probabilities."""
-        return link.smooth(self._log_softmax(t, link.slope))
-
-    def _log_softmax(self, t: Floats, slope: float) -> Floats:
-        x = slope * np.ascontiguousarray(t.T)  # (classes, n): sums over classes are then fast
+        x = link.slope * np.ascontiguousarray(t.T)  # (classes, n): sums over classes are then fast
         below = np.concatenate([-x, x]) if self.outputs == 1 else x
         below -= below.max(0)
-        return (below - np.log(np.exp(below).sum(0))).T
-
-    def log_loss(self, t: Floats, target: Floats, slope: float) -> Floats:
-        return -self._log_softmax(t, slope)[np.arange(len(t)), self._number(target)]
+        return link.smooth((below - np.log(np.exp(below).sum(0))).T)
 
     def smoothed_log_loss(self, t: Floats, target: Floats, link: Link) -> Floats:
         return -self.log_probabilities(t, link)[np.arange(len(t)), self._number(target)]

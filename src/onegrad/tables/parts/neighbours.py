@@ -26,7 +26,7 @@ from onegrad.tables.first_layer.gradient import gradient_outer_product
 from onegrad.tables.first_layer.scaling import row_slices
 from onegrad.tables.fitting.training_set import TrainingSet, metric_rows
 from onegrad.tables.parts.learner import FitSize, Learner, PartFit, Trial
-from onegrad.tables.parts.part import ArraySpec, NamedArrays, RowPart
+from onegrad.tables.parts.part import KEYS, ArraySpec, NamedArrays, RowPart
 from onegrad.tables.rows.sample import MIN_WEIGHT, KeyedRows, RowKeys
 
 MAX_NEIGHBOUR_ROWS = 50_000  # rows that are kept, which bounds files and time; not tuned
@@ -102,7 +102,7 @@ class Neighbours(RowPart):
     def specs(cls, _: Mapping[str, Any]) -> dict[str, ArraySpec]:
         return {
             "root": ArraySpec("inputs directions"),
-            "keys": ArraySpec("rows", np.uint64),
+            "keys": KEYS,
             "points": ArraySpec("rows directions", np.float32),
             "t": ArraySpec("rows outputs"),
             "w": ArraySpec("rows"),
@@ -115,8 +115,6 @@ class Neighbours(RowPart):
     def from_arrays(cls, arrays: NamedArrays, facts: Mapping[str, Any], _: int) -> Self:
         rows = NearbyRows(*(arrays[name] for name in ("keys", "points", "t", "w")))
         count, share, seed = int(facts["count"]), float(facts["share"]), int(facts["seed"])
-        if (rows.keys[1:] <= rows.keys[:-1]).any():
-            raise InvalidInput("neighbours", problem="their keys are damaged")
         if not count > 0 or not np.isfinite(share):
             raise InvalidInput("neighbours", problem="their number and share must be positive")
         return cls(arrays["root"], count, share, rows, seed)

@@ -37,9 +37,13 @@ class ArraySpec:
     axes: str
     dtype: type = np.float64
     infinite: bool = False  # whether its numbers may be
+    increasing: bool = False  # whether they must be
 
     def __str__(self) -> str:
         return f"{self.dtype.__name__}({', '.join(self.axes.split())})"
+
+
+KEYS = ArraySpec("rows", np.uint64, increasing=True)  # of distinct rows
 
 
 def check_arrays(
@@ -60,6 +64,8 @@ def check_arrays(
             raise InvalidInput("array", name, problem=f"{array.dtype}{array.shape}, not {spec}")
         if not (np.isfinite(array) | (spec.infinite & ~np.isnan(array))).all():
             raise InvalidInput("array", name, problem="it has entries that are not finite")
+        if spec.increasing and (array[1:] <= array[:-1]).any():
+            raise InvalidInput("array", name, problem="its entries do not increase")
 
 
 class Part(ABC):

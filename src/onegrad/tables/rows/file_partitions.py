@@ -25,11 +25,10 @@ from onegrad.tables.rows.partitions import (
     PARTITION_ROWS,
     ROWS_PER_BLOCK,
     ColumnRoles,
-    MemoryPartition,
     Partition,
     RowBlock,
 )
-from onegrad.tables.rows.table import Values, check_unique_names, not_a_column
+from onegrad.tables.rows.table import Values, check_unique_names, not_a_column, slice_rows
 
 FILE_SUFFIXES = (".parquet", ".csv", ".npz", ".npy")
 CSV_HEAD = 1 << 16  # bytes from which the punctuation of a CSV file is told
@@ -319,8 +318,13 @@ class NpyPartition(Partition):
     target: int | None
 
     def blocks(self) -> Iterator[RowBlock]:
-        X = _memory_map(self.path)
-        return MemoryPartition(X[self.start : self.stop], target=self.target).blocks()
+        X = _memory_map(self.path)[self.start : self.stop]
+        for start in range(0, len(X), ROWS_PER_BLOCK):
+            rows = np.asarray(slice_rows(X, start, ROWS_PER_BLOCK))
+            if self.target is None:
+                yield RowBlock(rows)
+            else:
+                yield RowBlock(np.delete(rows, self.target, axis=1), rows[:, self.target])
 
 
 def npy_partitions(path: str, target: str | int | None) -> Iterator[NpyPartition]:

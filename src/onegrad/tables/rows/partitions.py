@@ -164,18 +164,16 @@ class Partition:
 class MemoryPartition(Partition):
     """Rows in memory: X a matrix (sparse, too), a memory map or a table, y and w beside it.
 
-    The table may also hold them as columns, and the matrix y as its column number `target`. X, y
-    and w may be Dask objects, which are computed when they are read.
+    The table may also hold them as columns. X, y and w may be Dask objects, which are computed when
+    they are read.
     """
 
     X: Any
     y: Any = None
     w: Any = None
-    target: int | None = None
 
     def remake(self) -> tuple[Any, ...]:
-        make = partial(MemoryPartition, target=self.target, columns=self.columns)
-        return make, self.X, self.y, self.w
+        return partial(MemoryPartition, columns=self.columns), self.X, self.y, self.w
 
     def blocks(self) -> Iterator[RowBlock]:
         arrays = self.X, self.y, self.w
@@ -190,18 +188,15 @@ class MemoryPartition(Partition):
             X = X.select(self.columns.select(X.column_names))
         for start in range(0, X.shape[0], ROWS_PER_BLOCK):  # sparse matrices have no length
             rows, y, w = (slice_rows(a, start, ROWS_PER_BLOCK) for a in (X, *arrays[1:]))
-            block = self.columns.row_block(rows) if is_arrow else self._matrix_block(rows)
+            if is_arrow:
+                block = self.columns.row_block(rows)
+            else:
+                block = RowBlock(rows.toarray() if issparse(rows) else np.asarray(rows))
             yield RowBlock(
                 block.X,
                 block.y if y is None else np.asarray(y),
                 block.w if w is None else np.asarray(w),
             )
-
-    def _matrix_block(self, rows: Any) -> RowBlock:
-        matrix = rows.toarray() if issparse(rows) else np.asarray(rows)
-        if self.target is None:
-            return RowBlock(matrix)
-        return RowBlock(np.delete(matrix, self.target, axis=1), matrix[:, self.target])
 
 
 @dataclass(frozen=True)
