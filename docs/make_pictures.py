@@ -100,7 +100,7 @@ def hero() -> plt.Figure:
 
 def comparison() -> plt.Figure:
     """The picture of README's first example."""
-    return og.compare(SETTING.replace(alpha=0.4), seeds=5).plot()
+    return og.compare(SETTING.replace(alpha=0.4), seeds=5).plot()[0].figure
 
 
 def setting() -> plt.Figure:

@@ -1,11 +1,14 @@
-"""Take the screenshots of the explorer that README and docs show.
+"""Take the screenshots of the explorer and of a model's page that README and docs show.
 
-    python docs/make_screenshots.py            # writes docs/images/explorer-*.png
+    python docs/make_screenshots.py            # writes docs/images/explorer-*.png, card.png
 
 Needs the test extra and a chromium (Debian's package will do). Starts its own server.
 """
 
+import contextlib
+import re
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,8 @@ from typing import Any
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
 import browsing
+
+from onegrad.cli import main as main_program
 
 IMAGES = Path(__file__).parent / "images"
 PATIENCE = 600.0  # seconds, on a machine with other things to do
@@ -24,6 +29,7 @@ SETTING = (
 def main() -> int:
     IMAGES.mkdir(exist_ok=True)
     with browsing.served() as url, browsing.opened() as browser:
+        card(browser)
         page = opened(browser, url, 900)
         for alpha in ("0.05", "0.25", "0.45"):
             page.fill("#alpha", alpha)
@@ -47,6 +53,20 @@ def main() -> int:
         simulate(page, 6)
         save(page, "explorer")
     return 0
+
+
+def card(browser: Any) -> None:
+    """Fit README's table on the command line, and show the page of the model."""
+    readme = (IMAGES.parents[1] / "README.md").read_text(encoding="utf-8")
+    (table,) = re.findall(r"^```python\n(import numpy.*?)^```", readme, re.M | re.S)
+    (fit,) = re.findall(r"^\$ onegrad (fit .*)$", readme, re.M)
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        exec(table, {})
+        if main_program(fit.split()):
+            sys.exit("make_screenshots: onegrad fit failed")
+        page = browser.new_page(viewport={"width": 900, "height": 760}, color_scheme="light")
+        page.goto(f"file://{folder}/price.model.html")
+        save(page, "card")
 
 
 def opened(browser: Any, url: str, height: int) -> Any:

@@ -28,7 +28,7 @@ off = p.accuracy.test * p.test
 ax.axvspan(p.test - off, p.test + off, color="#0072B2", alpha=0.3, label="accuracy of the mean")
 ax.axvline(p.test, color="#0072B2", label="prediction")
 for sign in (-2, 2):
-    label = "two spreads" if sign > 0 else None
+    label = "two standard deviations of a network" if sign > 0 else None
     ax.axvline(p.test + sign * p.spread.test, color="#D55E00", ls="--", label=label)
 ax.set(xlabel="test error", ylabel="networks")
 ax.legend()

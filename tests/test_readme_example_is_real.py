@@ -256,7 +256,7 @@ def test_a_wrong_number_or_output_is_seen():
             check_printed("a 0.5767 ± 0.0022\n", shown)
 
 
-def test_the_readme_has_three_examples_with_their_outputs():
+def test_the_readme_has_four_examples_with_their_outputs():
     found = [b for b in blocks(PAGES["README.md"].read_text(encoding="utf-8")) if b[0] == "python"]
-    assert len(found) == 3
+    assert len(found) == 4
     assert sum(len(numbers(said)) for b in found for _, said in statements(b[2])) > 5

@@ -1,5 +1,6 @@
 """Theory beside real networks: the errors along the step, the spikes, and whether they agree."""
 
+import contextlib
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -206,6 +207,10 @@ class Comparison:
         Parameters
         ----------
         figure : matplotlib figure; by default a new one.
+
+        Returns
+        -------
+        numpy.ndarray of matplotlib.axes.Axes : one, or two where theory has a spectrum.
         """
         pyplot = load_library("matplotlib.pyplot", "plot")
         columns = 1 if self.spectrum is None else 2
@@ -220,7 +225,7 @@ class Comparison:
                 self.spectrum.plot(axes[1])
             if self.measured_spectrum is not None:
                 self.measured_spectrum.plot(axes[1])
-        return figure
+        return axes
 
     def __repr__(self) -> str:
         return f"Comparison: {self.sentence}"
@@ -251,6 +256,7 @@ def compare(
     seeds: int | Sequence[int] = 10,
     *,
     theory: TheoryLike = "uniform",
+    rows: Any = None,
     device: str = "cpu",
     progress: Callable[[int, int], None] | bool | None = None,
     **axes: Any,
@@ -263,8 +269,9 @@ def compare(
     seeds : number of networks, or a list of their seeds.
     theory : the name of a theory; a function that takes a problem and returns its test error; or
         the test error of the problem itself, or an array of them with one axis for each of `axes`.
+    rows : inputs of your own, for theory and networks, as in `predict`; without a spectrum.
     device : as in `simulate`.
-    progress : as in `simulate`: True shows progress on standard error.
+    progress : as in `simulate`.
     axes : compare along these fields instead of the step, e.g. ridge=[1e-3, 1e-2].
 
     Returns
@@ -293,30 +300,28 @@ def compare(
         steps = np.linspace(low, problem.alpha, _CURVE_STEPS).tolist()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssumptionWarning)  # those of its points are enough
-            curve = _predicted(theory, problem, alpha=steps)
+            curve = _predicted(theory, problem, rows, alpha=steps)
         axes = {"alpha": np.linspace(low, problem.alpha, _NETWORK_STEPS).round(6).tolist()}
         axes["alpha"][-1] = problem.alpha
-    prediction = _predicted(theory, problem, **axes)
-    simulation = simulate(problem, seeds, device=device, progress=progress, **axes)
+    prediction = _predicted(theory, problem, rows, **axes)
+    simulation = simulate(problem, seeds, rows=rows, device=device, progress=progress, **axes)
     last = simulation.points[-1]
     law, measured = None, None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)  # said by predict already
-        untrained = float(predict(last.replace(eta=0.0)).test)
-        try:
-            law = spectrum(last)
-        except OutOfScope:
-            pass
-        else:
+        untrained = float(predict(last.replace(eta=0.0), rows=rows).test)
+        with contextlib.suppress(OutOfScope):
+            law = spectrum(last) if rows is None else None
+        if law is not None:
             few = simulation.seeds[:MAX_SPECTRUM_SEEDS]
             measured = measure_spectrum(last, few, edge=law.edge, distances=False)
     return Comparison(prediction, simulation, curve, untrained, law, measured)
 
 
-def _predicted(theory: TheoryLike, problem: Problem, **axes: Any) -> Prediction:
+def _predicted(theory: TheoryLike, problem: Problem, rows: Any, **axes: Any) -> Prediction:
     """Return the prediction of a named theory, of a function, or of numbers, over a grid."""
     if isinstance(theory, str):
-        return predict(problem, theory, **axes)
+        return predict(problem, theory, rows=rows, **axes)
     points, shape = problem.grid(**axes) if axes else ([problem], ())
     if callable(theory):
         name = getattr(theory, "__name__", "your")

@@ -1,12 +1,13 @@
 """Progress on standard error: done, rate, time left, failures; one line on a terminal."""
 
 import io
+import sys
 from types import SimpleNamespace
 
 import pytest
 
 import onegrad.io.progress as module
-from onegrad.io.progress import TerminalProgress
+from onegrad.io.progress import TerminalProgress, as_progress
 
 
 class Terminal(io.StringIO):
@@ -113,3 +114,25 @@ def test_quiet_says_nothing():
     progress.step(failure="x")
     progress.end()
     assert stream.getvalue() == ""
+
+
+def test_a_notebook_shows_one_line_after_two_seconds(clock, monkeypatch):
+    shown = []
+
+    def publish(data, transient, update):
+        shown.append((data["text/plain"], transient, update))
+
+    shell = SimpleNamespace(kernel=None, display_pub=SimpleNamespace(publish=publish))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    progress = as_progress(None, "networks")
+    for done in range(1, 6):
+        clock[0] += 0.9
+        progress(done, 5)
+    assert [line for line, *_ in shown] == ["networks: 3/5, 1.1/s, 2 s left",
+        "networks: 4/5, 1.1/s, 1 s left", "networks: 5/5, 1.1/s, 4 s"]  # fmt: skip
+    assert [update for *_, update in shown] == [False, True, True]
+    assert len({transient["display_id"] for _, transient, _ in shown}) == 1
+    as_progress(False)(1, 1)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
+    as_progress(None)(1, 1)
+    assert len(shown) == 3

@@ -37,6 +37,8 @@ RENAMED_OPTIONS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
     first = next((word for word in words if not word.startswith("-")), None)
     # only the command that is run is imported: most load NumPy and SciPy, fit loads Arrow, too
     parser = build_parser([first] if first in COMMANDS else COMMANDS)
@@ -75,11 +77,14 @@ def build_parser(commands: Sequence[str] = COMMANDS) -> Parser:
     """Return the parser of the program, with the parsers of these commands."""
     parser = Parser(
         prog="onegrad",
+        usage="onegrad COMMAND ...\n       onegrad COMMAND --help",
         description="What a network learns in one gradient step: theory, simulation, estimators.",
         epilog="example: onegrad predict --alpha 0:0.5:11",
     )
     parser.add_argument("--version", action="version", version=f"onegrad {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="command", required=True)
+    subparsers = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, prog=parser.prog
+    )
     for command in commands:
         importlib.import_module(f"onegrad.cli.{command}").add_parser(subparsers)
     return parser

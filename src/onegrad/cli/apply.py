@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # the list of commands needs no tables
 _EXAMPLES = (
     "onegrad apply price.model new.parquet --out predicted.parquet",
     "onegrad apply price.model new.csv --out predicted.csv --std --interval 0.9",
-    "onegrad apply click.model new.csv --out predicted.csv --proba",
+    "onegrad apply click.model new.csv --out clicks.csv --proba",
     "onegrad apply price.model new.csv --out - --keep id | head",
 )
 TABLE_SUFFIXES = (".csv", ".parquet", ".npz")

@@ -6,7 +6,9 @@ from typing import Any
 
 from onegrad.cli.options import add_plot, add_problem_command, read_problem_options
 from onegrad.cli.output import check_plot, print_json, print_table, print_title, save_figure
+from onegrad.cli.parser import options_of
 from onegrad.cli.simulate import count_networks, read_seeds
+from onegrad.problem import QUICK_START
 
 _EXAMPLES = (
     "onegrad compare                     # the default setting: that of the docs' first page",
@@ -22,6 +24,9 @@ def add_parser(subparsers: Any) -> None:
     )
     summary = "theory compared with real networks"
     parser = add_problem_command(subparsers, "compare", summary, description, *_EXAMPLES)
+    (step,) = (option for option in options_of(parser) if option.dest == "alpha")
+    default = QUICK_START["alpha"]
+    step.help = f"largest exponent of the step, or a list of exponents (default: 0 to {default})"
     parser.add_argument("--seeds", default="10", metavar="K", help="networks (default 10)")
     parser.add_argument("--device", default="cpu", help="cpu (NumPy), torch, cuda or cuda:k")
     add_plot(parser, "the comparison")

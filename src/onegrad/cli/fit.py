@@ -36,6 +36,7 @@ def add_parser(subparsers: Any) -> None:
     summary = "train a model on Parquet, CSV, npz or npy files of any size"
     description = "Learn the first layer on a sample of rows and the readout on all of them."
     parser = add_command(subparsers, "fit", summary, description, *_EXAMPLES)
+    parser.usage = "%(prog)s DATA --target COL --out MODEL [--OPTION VALUE ...]"
     add = parser.add_argument
     add("data", metavar="DATA", help="a file, a directory or a quoted pattern")
     add("--target", required=True, metavar="COL", help="the column to predict")

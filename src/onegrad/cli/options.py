@@ -17,7 +17,14 @@ from onegrad.io.ranges import parse_numbers
 from onegrad.problem import FIELDS, QUICK_START, RATIO_FIELDS, Problem
 from onegrad.problem.conventions import size_from_ratio
 
-METAVARS = {"whole": "X", "number": "X", "text": "F", "law": "LAW", "choice": "WHICH"}
+METAVARS = {
+    "whole": "X",
+    "number": "X",
+    "numbers": "X,X",
+    "text": "F",
+    "law": "LAW",
+    "choice": "WHICH",
+}
 MAX_POINTS = 10_000  # of one command, which prints them all; a sweep has no limit
 SIZES = ("n", "d", "N")
 POINT = ("alpha", "eta", "ridge")
@@ -80,6 +87,7 @@ def add_problem_command(subparsers: Any, *texts: str) -> argparse.ArgumentParser
     Numbers may be lists (1,2,3) or ranges (0:0.5:11).
     """
     parser = add_command(subparsers, *texts)
+    parser.usage = "%(prog)s [--OPTION VALUE ...]"  # a list of all options is what follows
     everyday = parser.add_argument_group(
         "problem", "a number may be a comma list (0,0.1,0.2) or a range start:stop:count[:log]"
     )

@@ -13,6 +13,7 @@ from onegrad.exceptions import closest
 
 # -0.2:0.5:8, -.5, -H2 and -(H1 + H2) are values; no option of ours looks like that
 NEGATIVE_VALUE = re.compile(r"-(?:[\d.(]|[Hh]\d)")
+OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 
 
 class Parser(argparse.ArgumentParser):
@@ -73,15 +74,20 @@ def innermost_parser(
 
 
 def check_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Report a misspelt option before argparse misses the one that it stands for."""
+    """Report a misspelt option before argparse misses the one that it stands for.
+
+    Names are compared without their dashes: -n is --n, and --bogus resembles nothing.
+    """
     spellings = [name for action in options_of(parser) for name in action.option_strings]
+    names = {spelling.lstrip("-"): spelling for spelling in spellings}
     before_rest = words[: words.index("--")] if "--" in words else words
     for word in before_rest:
         name = word.partition("=")[0]
-        if not name.startswith("--") or any(spelling.startswith(name) for spelling in spellings):
+        if not OPTION.fullmatch(name) or any(spelling.startswith(name) for spelling in spellings):
             continue
-        if suggestion := _suggestion(name, spellings):
-            parser.error(f"{suggestion}{name!r:.60} is not an option")
+        bare = name.lstrip("-")
+        if near := bare if bare in names else closest(bare, names):
+            parser.error(f"did you mean {names[near]}? {name!r:.60} is not an option")
 
 
 def _suggestion(value: str, choices: Sequence[str]) -> str:

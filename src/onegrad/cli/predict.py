@@ -52,7 +52,8 @@ def run(args: argparse.Namespace) -> None:
         return
     add_margins(rows)
     print_title(f"{prediction.theory} theory: {options.title}")
-    print_table(rows, [*options.columns, "train", "test", "risk"])
+    noisy = "noise" in axes or problem.noise > 0  # else the risk is the test error
+    print_table(rows, [*options.columns, "train", "test", *["risk"] * noisy])
     bounds = set(np.ravel(prediction.kernel_bound).tolist())
     if len(bounds) == 1 and math.isfinite(bound := bounds.pop()):
         print(f"no rotation-invariant kernel has a test error below {bound:.4g}")

@@ -3,10 +3,12 @@
 import contextlib
 import sys
 import time
+import uuid
 from collections.abc import Callable
-from typing import TextIO
+from typing import Any, TextIO
 
 BAR_WIDTH = 30  # characters
+NOTEBOOK_SECONDS = 2.0  # after which a notebook shows progress that nobody asked for
 MIN_SECONDS, MIN_SHARE = 60.0, 0.1  # from either of which on the time left is told; not tuned
 
 
@@ -34,12 +36,23 @@ class Progress:
 def as_progress(
     progress: Progress | Callable[[int, int], None] | bool | None, label: str = "blocks of rows"
 ) -> Progress:
-    """Return a Progress as it is, a callback or None as one that drops details, True as lines."""
+    """Return a Progress as it is, a callback as one that drops details, True as lines.
+
+    None is one line below the cell in a notebook, and nothing elsewhere.
+    """
     if isinstance(progress, Progress):
         return progress
     if progress is True:
         return TerminalProgress(label, seconds_per_line=1.0)
+    if progress is None and (shell := _notebook()) is not None:
+        return NotebookProgress(label, shell)
     return Progress(progress or None)
+
+
+def _notebook() -> Any:
+    """Return the shell of the notebook that runs this, None elsewhere."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell if hasattr(shell, "kernel") else None
 
 
 class TerminalProgress(Progress):
@@ -158,6 +171,21 @@ class TerminalProgress(Progress):
             with contextlib.suppress(OSError, ValueError):
                 self.stream.write(text)
                 self.stream.flush()
+
+
+class NotebookProgress(TerminalProgress):
+    """One line below a cell that is rewritten, once the computation has taken two seconds."""
+
+    def __init__(self, label: str, shell: Any) -> None:
+        self.display_pub, self.created, self.id = shell.display_pub, time.monotonic(), ""
+        super().__init__(label, seconds_per_line=0.5)
+
+    def _write(self, text: str) -> None:
+        if time.monotonic() - self.created < NOTEBOOK_SECONDS:
+            return
+        update, self.id = bool(self.id), self.id or uuid.uuid4().hex
+        line, place = {"text/plain": text.rstrip()}, {"display_id": self.id}
+        self.display_pub.publish(line, transient=place, update=update)
 
 
 def _duration(seconds: float) -> str:

@@ -214,8 +214,8 @@ def simulate(
     leave_one_out : measure that error too, by an eigendecomposition and a second pass.
     random : "host" numbers are the same on every device; "device" ones come from the device's own
         generator: ten times faster on a GPU, and the default there where the laws allow it.
-    progress : True shows progress on standard error, also in notebooks and logs; a function is
-        called with (done, total).
+    progress : True shows progress on standard error, None below the cell of a notebook after two
+        seconds, False nothing; a function is called with (done, total).
     batch, threads, memory_limit : networks computed together, cores, bytes; chosen by default.
     axes : fields of the problem with a value or a list, e.g. alpha=[0, .1, .2]; lists make a grid.
         Steps and penalties share one gradient per seed and one Gram matrix per step.
@@ -259,7 +259,7 @@ def simulate(
         warn(*representation_warnings(plan.points))
     quantities = {
         name: SampleMean.over_seeds(values.reshape(-1, *plan.shape), plan.seeds)
-        for name, values in run_plan(plan, as_progress(progress) if progress else None).items()
+        for name, values in run_plan(plan, as_progress(progress)).items()
     }
     # float64 and `dtype` are taken as they are; a precision states how far it is from float64
     precision_error = None

@@ -195,14 +195,14 @@ def draw_measured_errors(
 def _one_prediction(
     ax: Any, quantity: str, theory: str, y: float, half_width: float, spread: float
 ) -> None:
-    """Draw the prediction for one problem, a bar of its accuracy, and a bar of two spreads."""
+    """Draw the prediction for one problem, its accuracy, and two standard deviations of a network."""
     x, colour = _place(ax, quantity), _QUANTITY_COLOURS[quantity]
     ax.plot(x, y, "_", markersize=26, label=f"{theory} theory", gid="error", color=colour)
     if np.isfinite(half_width):
         accuracy = {"linewidth": 9, "alpha": 0.3, "label": "accuracy, 95 %"}
         ax.errorbar(x, y, yerr=half_width, color=colour, **accuracy)
     if np.isfinite(spread):
-        spreads = {"linewidth": 1, "capsize": 5, "label": "two spreads"}
+        spreads = {"linewidth": 1, "capsize": 5, "label": "single networks, ± 2 s.d."}
         ax.errorbar(x, y, yerr=2 * spread, color=colour, **spreads)
 
 

@@ -28,6 +28,7 @@ def dominant_degree(alignment: Mapping[int, float]) -> tuple[int, float]:
 def draw_predicted_spectrum(
     ax: Any,
     method: str,
+    bulk: str,
     density: tuple[Floats, Floats],
     edge: float,
     spikes: Sequence[tuple[float, Mapping[int, float]]],
@@ -37,6 +38,7 @@ def draw_predicted_spectrum(
     Parameters
     ----------
     method : name of the theory in the legend.
+    bulk : what the bulk is, in the legend.
     density : eigenvalues x and their density rho(x).
     edge : right edge of the bulk.
     spikes : eigenvalue and alignments of each spike.
@@ -45,7 +47,7 @@ def draw_predicted_spectrum(
     s, height = np.sqrt(x), 2 * x * rho  # ds/s = dx/2x
     with style.styled_axes(ax) as ax:
         ax.fill_between(s, height, color=style.BLUE, alpha=0.2, lw=0)
-        ax.plot(s, height, color=style.BLUE, label=f"bulk, {method} theory", gid="bulk")
+        ax.plot(s, height, color=style.BLUE, label=f"{bulk}, {method} theory", gid="bulk")
         _vertical_line(ax, np.sqrt(edge), "edge", "#888888", linestyle=":", linewidth=0.9)
         for eigenvalue, alignment in spikes:
             degree, squared_cosine = dominant_degree(alignment)

@@ -154,7 +154,7 @@ def _baselines(estimator: FeatureLearner, sample: Sample, held: Values) -> dict[
 
 
 def _interval_facts(residuals: Floats, w: Floats, targets: NumericTargets) -> dict[str, float]:
-    """Return the half-width of intervals, and what share they cover of rows that did not choose."""
+    """Return the half-width of intervals, and their coverage of rows not used to choose it."""
     half = np.arange(len(w)) < len(w) // 2  # rows are in the order of hashes: random ones
     try:
         widths = [_width(residuals[those], w[those]) for those in (half, ~half)]

@@ -30,6 +30,7 @@ from onegrad.pictures import style
 from onegrad.pictures.error_curves import draw_predicted_errors
 from onegrad.pictures.result_tables import dataframe, html_table
 from onegrad.problem import Problem, check_axes, list_axes
+from onegrad.theory import scope
 from onegrad.theory.direction import NumberOrArray
 from onegrad.theory.dispatch import predict
 from onegrad.theory.prediction import Prediction, TrainTest
@@ -216,7 +217,8 @@ def optimum(
     for one in problems:
         bests.append(_least(one, names, total, bests[-1] if bests else None))
     chosen = [_at(p, names, best, total) for p, best in zip(problems, bests, strict=True)]
-    errors = uniform_errors(chosen)
+    with scope.numerical_failures("uniform theory"):
+        errors = uniform_errors(chosen)
     warnings = (*_warnings_of_ends(names, bests), *errors.warnings)
     warn(*warnings)
 
@@ -287,7 +289,8 @@ def _least(problem: Problem, names: Sequence[str], total: Any, before: Floats | 
 def _errors_or_infinity(problems: Sequence[Problem]) -> Floats:
     """Return test errors, infinite where the theory has none."""
     try:
-        return uniform_errors(problems).test
+        with scope.numerical_failures("uniform theory"):
+            return uniform_errors(problems).test
     except (NotConverged, OutOfScope):
         if len(problems) == 1:
             return np.array([np.inf])
