@@ -195,7 +195,7 @@ def draw_measured_errors(
 def _one_prediction(
     ax: Any, quantity: str, theory: str, y: float, half_width: float, spread: float
 ) -> None:
-    """Draw the prediction for one problem, its accuracy, and two standard deviations of a network."""
+    """Draw the prediction for one problem, its accuracy, and two spreads of a network."""
     x, colour = _place(ax, quantity), _QUANTITY_COLOURS[quantity]
     ax.plot(x, y, "_", markersize=26, label=f"{theory} theory", gid="error", color=colour)
     if np.isfinite(half_width):

@@ -10,7 +10,7 @@ from onegrad.pictures.style import load_library
 from onegrad.problem import Problem
 
 MAX_HTML_ROWS = 12
-ROUNDING = 1e-15  # of a number of order one: what is smaller is shown as 0
+MIN_SHOWN = 1e-15  # of a number of order one: what is smaller is shown as 0
 _CELL_STYLE = "text-align: right; font-variant-numeric: tabular-nums"
 
 
@@ -53,7 +53,7 @@ def _cell(value: Any) -> str:
 def _text(value: Any) -> str:
     if not isinstance(value, float):
         return str(value)
-    return f"{value:.5g}" if not abs(value) < ROUNDING else "0"
+    return f"{value:.5g}" if not abs(value) < MIN_SHOWN else "0"
 
 
 def field_text(value: Any) -> str:

@@ -305,7 +305,11 @@ def describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
     kinds = " or ".join(name for key, name in names.items() if key in updates)
     fewest, most = min(rounds), max(rounds)
     count = f"{most}" if fewest == most else f"{fewest} to {most}"
-    layer = f"{count} round{'s' * (most != 1)} of {kinds}" if most else "as drawn, since learning it did not help"
+    layer = (
+        f"{count} round{'s' * (most != 1)} of {kinds}"
+        if most
+        else "as drawn, since learning it did not help"
+    )
     lines = [("first layer", layer)]
     weights = {name: choice.get(f"{name}_weight") for name in ("ridge", *PART_KINDS)}
     if any(weights.values()):

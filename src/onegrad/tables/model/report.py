@@ -48,8 +48,8 @@ class Report:
             spectrum = fitted.spectrum
             largest = spectrum.untrained.max(initial=0.0)
             count = len(spectrum.spikes)
-            above = f"{count} eigenvalue{'s' * (count != 1)} above the largest without training"
-            lines.append(("spectrum", f"{above}, {largest:.3g}"))
+            directions = f"{count} direction{'s' * (count != 1)} that random features do not have"
+            lines.append(("spectrum", f"{directions} (eigenvalues above {largest:.3g})"))
         about = "importance of inputs"
         if fitted.changes:
             rows = f"the {statistics.rows:,} rows of the fit"
