@@ -35,7 +35,7 @@ MEASURES = {
     "giant-step": Measure(
         giant.giant_step, options=("n_test", "data_sets"), device_record=standard.device_record
     ),
-    "three-layer-errors": Measure(three_layers.three_layers, options=("n_test",)),
+    "three-layer-errors": Measure(three_layers.three_layers, options=("n_test", "scale")),
     "three-layer-spectrum": Measure(three_layers.three_layer_spectrum),
     "training-methods": Measure(
         training.methods, options=("data", "biases", "adam_steps", "n_test")

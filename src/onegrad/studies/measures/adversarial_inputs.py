@@ -10,6 +10,7 @@ with the remainder from the curvature of f alone, and
 """
 
 import warnings
+from itertools import chain
 
 import numpy as np
 
@@ -17,16 +18,18 @@ from onegrad.arrays import Array, get_ops, namespace, to_numpy
 from onegrad.exceptions import AssumptionWarning
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import CellValues, option_of, per_seed
+from onegrad.functions.function import Function
 from onegrad.networks.fits import fits
 from onegrad.networks.network import layer_features
 from onegrad.networks.one_network import network_of
-from onegrad.networks.sampling import RowSet, SampleBlock, Sampler
+from onegrad.networks.sampling import RowSet, SampleBlock
 from onegrad.networks.streams import Purpose
 from onegrad.problem import Problem
 from onegrad.theory import learned_coefficients, predict
 
-LENGTHS = (0.1, 0.2, 0.4, 0.8, 1.2)  # of perturbations that are tried out
+LENGTHS = tuple(k / 10 for k in range(1, 13))  # of perturbations that are tried out
 DEFAULT_MOVED_ROWS = 20_000
+CACHED_ROWS = 1000  # moved at a time: what is made of them stays in the cache
 RIDGE_CHANGE = 1e-3  # relative, of a central difference: off by its square; not tuned
 
 
@@ -35,46 +38,37 @@ def adversarial(cell: Cell, device: str, seed: int) -> CellValues:
     r"""Return errors and gradients of networks on fresh rows without noise, (seeds, etas, ridges).
 
     risk : E r^2, r = y - f; slope : E|r| |grad f|; gradient : E|grad f|^2, all of which give the
-    error under short perturbations, risk + 2 eps slope + eps^2 gradient; along : the part of
-    `gradient` along the teacher's direction; attacked : risk after one step of length LENGTHS along
-    the gradient of the error, (..., lengths); readout : |a|^2.
+    error under short perturbations, risk + 2 eps slope + eps^2 gradient; attacked : risk after one
+    step of length LENGTHS along the gradient of the error, (..., lengths).
     """
     rows = RowSet(Purpose.TEST, option_of(cell, "n_test", DEFAULT_MOVED_ROWS))
     network = network_of(cell.problem, seed, get_ops(device, cell.dtype))
     sampler = network.sampler
-    means, readouts = [], []
+    means = []
     for eta in cell.etas:
         W = network.trained_weights(eta)
         (fit,) = fits(sampler, layer_features(sampler.ops, cell.problem.sigma, W), cell.ridges)
         for j in range(len(cell.ridges)):
-            a = fit.coef[..., j : j + 1]  # (1, N, 1)
-            totals = sum(_sums(sampler, W, a, block) for block in sampler.blocks(rows))
+            a = sampler.ops.cast(fit.coef[0, :, j])
+            parts = chain.from_iterable(b.parts(CACHED_ROWS) for b in sampler.blocks(rows))
+            totals = sum(_sums(cell.problem.sigma, W[0], a, part) for part in parts)
             means.append(np.asarray(totals) / rows.count)
-            readouts.append(float((a * a).sum()))
-    shape = (len(cell.etas), len(cell.ridges))
-    table = np.reshape(means, (*shape, -1))
-    names = ("risk", "slope", "gradient", "along")
-    return {
-        **{name: table[..., i] for i, name in enumerate(names)},
-        "readout": np.reshape(readouts, shape),
-        "attacked": table[..., len(names) :],
-    }
+    table = np.reshape(means, (len(cell.etas), len(cell.ridges), -1))
+    names = ("risk", "slope", "gradient")
+    return {name: table[..., i] for i, name in enumerate(names)} | {"attacked": table[..., 3:]}
 
 
-def _sums(sampler: Sampler, W: Array, a: Array, block: SampleBlock) -> np.ndarray:
-    """Return the sums over rows of r^2, |r||grad f|, |grad f|^2, its part, and of attacked r^2."""
-    sigma, ops = sampler.problem.sigma, sampler.ops
-    X, y = block.X, block.clean
-    slopes = ops.product(X, W, sigma.derivative)
-    gradient = (slopes * a[:, None, :, 0]) @ W  # (1, rows, d)
-    r = y - ops.read_out(ops.product(X, W, sigma), a)[..., 0]
+def _sums(sigma: Function, W: Array, a: Array, block: SampleBlock) -> np.ndarray:
+    """Return the sums over rows of r^2, |r||grad f|, |grad f|^2, and of attacked r^2."""
+    X, y = block.X[0], block.clean[0]
+    P = X @ W.T
+    r = y - sigma(P) @ a
+    gradient = (sigma.derivative(P) * a) @ W  # (rows, d)
     length = (gradient * gradient).sum(-1) ** 0.5
-    direction = gradient * (-namespace(r).sign(r) / length)[..., None]  # |r| grows along it
-    along = (gradient @ sampler.beta_star)[..., 0]
-    sums = [(r * r).sum(), (abs(r) * length).sum(), (length * length).sum(), (along * along).sum()]
-    for eps in LENGTHS:
-        moved = y - ops.read_out(ops.product(X + eps * direction, W, sigma), a)[..., 0]
-        sums.append((moved * moved).sum())
+    direction = gradient * (-namespace(r).sign(r) / length)[:, None]  # |r| grows along it
+    shift = direction @ W.T  # of the neurons' inputs, per unit of length
+    sums = [(r * r).sum(), (abs(r) * length).sum(), (length * length).sum()]
+    sums += [((y - sigma(P + eps * shift) @ a) ** 2).sum() for eps in LENGTHS]
     return np.array([float(to_numpy(x)) for x in sums])
 
 

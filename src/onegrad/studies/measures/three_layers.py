@@ -1,13 +1,17 @@
 r"""Three layers, :math:`f(x) = a\cdot\sigma(W_2\sigma(W_1x))`, beside two on the same rows.
 
 One step on the first layer, the second or both, then ridge. Rows of :math:`W_2` are
-N(0, I/(N E sigma^2)), so that both layers see inputs of variance one. Both gradients are taken at
-the untrained weights, on the labels as residual. The network of two layers has the same
+N(0, s^2 I/(N E sigma^2)): with s = 1 both layers see inputs of variance one. Both gradients are
+taken at the untrained weights, on the labels as residual. The network of two layers has the same
 :math:`W_1`, readout and rows.
+
+A ReLU network with a constant in the readout knows s only through its step and its penalty:
+with s, a step of size eta/s on the first layer and the penalty s^2 lambda it is that of s = 1.
 """
 
 import math
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -16,6 +20,10 @@ from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import CellValues, option_of, per_seed
 from onegrad.functions.hermite import normalised_hermite
 from onegrad.networks.fits import normal_equations
+from onegrad.networks.network import Network
+from onegrad.networks.one_network import network_of
+from onegrad.networks.sampling import RowSet, step_rows
+from onegrad.networks.streams import Purpose
 from onegrad.problem import Problem
 from onegrad.studies.measures.matrices import leading_vectors
 
@@ -24,40 +32,60 @@ STEP_KINDS = ("none", "first", "second", "both", "two")
 
 
 @dataclass(frozen=True)
-class Networks:
-    """Untrained weights and minus their gradients; `two` is that of the network of two layers."""
+class ThreeLayers:
+    """The network of two layers, untrained weights behind it, and minus the gradients of three."""
 
-    W1: Array  # (N, d)
+    network: Network
     W2: Array  # (N, N)
     first: Array  # (N, d)
     second: Array  # (N, N)
-    two: Array  # (N, d)
 
-    def features(self, p: Problem, kind: str, eta: float, X: Array) -> Array:
+    @classmethod
+    def of(cls, p: Problem, seed: int, ops: Ops, scale: float = 1.0) -> Self:
+        """Draw the weights and take both gradients on the batch of the first step."""
+        sigma, network = p.sigma, network_of(p, seed, ops)
+        normals = np.random.default_rng((seed, p.n, p.d)).standard_normal((p.N, p.N))
+        W2 = ops.asarray(normals * scale / math.sqrt(p.N * sigma.second_moment))
+        first, second = ops.zeros(p.N, p.d), ops.zeros(p.N, p.N)
+        for block in network.sampler.blocks(step_rows(p, 0)):
+            X, y = block.X[0], block.y[0]
+            P = X @ network.W[0].T
+            H = sigma(P)
+            # (rows, N), at the second layer
+            back = y[:, None] * sigma.derivative(H @ W2.T) * network.a[0] / p.rows_of_step
+            first = first + ((back @ W2) * sigma.derivative(P)).T @ X
+            second = second + back.T @ H
+        return cls(network, W2, first, second)
+
+    def features(self, kind: str, eta: float, X: Array) -> Array:
         """Return the last features (rows, N) after a step of a kind."""
-        step = {"first": self.first, "both": self.first, "two": self.two}
-        W1 = self.W1 + eta * step[kind] if kind in step else self.W1
-        H = p.sigma(X @ W1.T)
+        sigma = self.network.sampler.problem.sigma
+        steps = {"first": self.first, "both": self.first, "two": self.network.first.G[0]}
+        W1 = self.network.W[0] + eta * steps[kind] if kind in steps else self.network.W[0]
+        H = sigma(X @ W1.T)
         if kind == "two":
             return H
         W2 = self.W2 + eta * self.second if kind in ("second", "both") else self.W2
-        return p.sigma(H @ W2.T)
+        return sigma(H @ W2.T)
 
 
 @per_seed
 def three_layers(cell: Cell, device: str, seed: int) -> CellValues:
     """Return the test error by what the step is on, (seeds, etas, ridges), as `test_KIND`."""
-    n_test = option_of(cell, "n_test", 20_000)
+    n_test, scale = option_of(cell, "n_test", 20_000), option_of(cell, "scale", 1.0)
     p, ops = cell.problem, get_ops(device)
-    rng = np.random.default_rng((seed, p.n, p.d))
-    networks = draw_networks(p, ops, rng)
-    (X, y), (X_test, _) = draw_rows(p, ops, rng, p.n), draw_rows(p, ops, rng, n_test)
-    clean = p.sigma_star(X_test[:, 0])[:, None]
+    layers = ThreeLayers.of(p, seed, ops, scale)
+    sampler = layers.network.sampler
+    rows, tests = sampler.all_ridge_rows(), RowSet(Purpose.TEST, n_test)
 
     def errors(kind: str, eta: float) -> Floats:
-        F, F_test = (networks.features(p, kind, eta, rows) for rows in (X, X_test))
-        fit = normal_equations(ops, F[None], y[None], False).path(cell.ridges)
-        return to_numpy(((clean - F_test @ fit.coef[0]) ** 2).mean(0)) + p.noise**2
+        F = layers.features(kind, eta, rows.X[0])
+        fit = normal_equations(ops, F[None], rows.y, p.intercept).path(cell.ridges)
+        total = np.zeros(len(cell.ridges))
+        for block in sampler.blocks(tests):
+            predicted = layers.features(kind, eta, block.X[0]) @ fit.coef[0] + fit.intercept[0]
+            total += to_numpy(((block.clean[0][:, None] - predicted) ** 2).sum(0))
+        return total / n_test + p.noise**2
 
     etas = {kind: cell.etas[:1] if kind == "none" else cell.etas for kind in STEP_KINDS}
     return {f"test_{k}": [errors(k, eta) for eta in of_kind] for k, of_kind in etas.items()}
@@ -75,39 +103,17 @@ def three_layer_spectrum(cell: Cell, device: str, seed: int) -> CellValues:
     p, ops = cell.problem, get_ops(device)
     c0, c1 = float(p.sigma.c[0]), float(p.sigma.c[1])
     beyond = math.sqrt(p.sigma.nonlinear_energy)
-    rng = np.random.default_rng((seed, p.n, p.d))
-    networks = draw_networks(p, ops, rng)
-    X, _ = draw_rows(p, ops, rng, p.n)
-    Z = ops.asarray(rng.standard_normal((p.n, p.N)))
-    h = normalised_hermite(to_numpy(X[:, 0]), MAX_ALIGNED_DEGREE)[1:]
+    layers = ThreeLayers.of(p, seed, ops)
+    sampler = layers.network.sampler
+    X = sampler.all_ridge_rows().X[0]
+    Z = ops.asarray(np.random.default_rng((seed, p.n, p.N)).standard_normal((p.n, p.N)))
+    h = normalised_hermite(to_numpy(X @ sampler.beta_star[0, :, 0]), MAX_ALIGNED_DEGREE)[1:]
     h = h / np.linalg.norm(h, axis=1)[:, None]
     values: dict[str, list[list[Floats]]] = {"two": [], "first": [], "linear": []}
     for eta in cell.etas:
-        H = p.sigma(X @ (networks.W1 + eta * networks.first).T)
-        P = H @ networks.W2.T
+        H = p.sigma(X @ (layers.network.W[0] + eta * layers.first).T)
+        P = H @ layers.W2.T
         features = {"two": H, "first": p.sigma(P), "linear": c0 + c1 * P + beyond * Z}
         for name, F in features.items():
             values[name].append([(h @ leading_vectors(to_numpy(F), SINGULAR_VECTORS)[1]).T ** 2])
     return values
-
-
-def draw_networks(p: Problem, ops: Ops, rng: np.random.Generator) -> Networks:
-    """Draw the weights and take both gradients on a first batch."""
-    sigma = p.sigma
-    W1 = ops.asarray(rng.standard_normal((p.N, p.d)) / math.sqrt(p.d))
-    W2 = ops.asarray(rng.standard_normal((p.N, p.N)) / math.sqrt(p.N * sigma.second_moment))
-    a = ops.asarray(rng.standard_normal(p.N) / math.sqrt(p.N))
-    X, y = draw_rows(p, ops, rng, p.rows_of_step)
-    P = X @ W1.T
-    H = sigma(P)
-    slopes = sigma.derivative(P)
-    back = y[:, None] * sigma.derivative(H @ W2.T) * a / len(y)  # (n, N), at the second layer
-    two = (y[:, None] * slopes * a / len(y)).T @ X
-    return Networks(W1, W2, ((back @ W2) * slopes).T @ X, back.T @ H, two)
-
-
-def draw_rows(p: Problem, ops: Ops, rng: np.random.Generator, count: int) -> tuple[Array, Array]:
-    """Return inputs and labels; the teacher's direction is the first axis."""
-    X = rng.standard_normal((count, p.d))
-    y = np.asarray(p.sigma_star(X[:, 0])) + p.noise * rng.standard_normal(count)
-    return ops.asarray(X), ops.asarray(y)
