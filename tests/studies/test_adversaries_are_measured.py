@@ -32,8 +32,6 @@ def test_short_perturbations_have_the_error_of_the_formula(monkeypatch: pytest.M
     risk, slope, gradient = (values[q].item() for q in ("risk", "slope", "gradient"))
     first_order = (values["attacked"].ravel() - risk) / lengths
     assert first_order[0] == pytest.approx(2 * slope, rel=1e-3)
-    # the worst direction costs more than the part along the teacher alone
-    assert 0 < values["along"].item() < gradient
     expected = risk + 2 * lengths[2] * slope + lengths[2] ** 2 * gradient
     assert values["attacked"].ravel()[2] == pytest.approx(expected, rel=1e-4)
 

@@ -117,6 +117,10 @@ def test_one_size_breaks_a_rule_unless_the_title_names_it() -> None:
     assert broken(study(), trend=None) == ["several sizes"]
     named = {"title": "A is better at n = 400"}
     assert broken(study(problem={"n": 400}, text=named), trend=None) == []
+    both: dict[str, Any] = {"sizes": {"grid": ["a", "b"], "along": "n"}}
+    largest_n = {"n": 800, "d": 100, "N": 100, "teacher": "H1", "activation": "tanh"}
+    first = {"problem": largest_n | {"ridge": [0.1, 1.0, 10.0]}}
+    assert broken(study(both, problem={"n": [200, 400]}, first=first)) == [], "of two grids"
     below = {"finding": "At n = 400 it is, by {{ gain|number('.2f') }}"}
     assert broken(study(problem={"n": 400}, text=below), trend=None) == ["several sizes"]
 

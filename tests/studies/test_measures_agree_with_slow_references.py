@@ -1,5 +1,6 @@
 """Measures of the open questions against references that are slow and obviously right."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -9,13 +10,12 @@ import naive
 from onegrad import Problem, simulate
 from onegrad.arrays import get_ops
 from onegrad.experiments.cell import Cell
-from onegrad.networks.network import Network
-from onegrad.networks.sampling import RowSet, Sampler
+from onegrad.networks.one_network import network_of
+from onegrad.networks.sampling import RowSet
 from onegrad.networks.streams import Purpose
 from onegrad.studies.measures import MEASURES
-from onegrad.studies.measures.giant_step import errors_on_data_set
 from onegrad.studies.measures.matrices import leading_vectors
-from onegrad.studies.measures.three_layers import draw_networks
+from onegrad.studies.measures.three_layers import ThreeLayers
 from onegrad.studies.measures.training import (
     BATCH_ROWS,
     METHODS,
@@ -125,28 +125,36 @@ def test_methods_agree_on_both_backends():
 
 
 def test_gradients_of_three_layers_are_slopes():
-    p, rng = SMALL, np.random.default_rng(3)
-    networks = draw_networks(p, get_ops(), np.random.default_rng(3))
-    draws = (rng.standard_normal((p.N, p.d)), rng.standard_normal((p.N, p.N)))
-    W1, W2 = draws[0] / math.sqrt(p.d), draws[1] / math.sqrt(p.N * p.sigma.second_moment)
-    a = rng.standard_normal(p.N) / math.sqrt(p.N)
-    X = rng.standard_normal((p.n, p.d))
-    y = np.tanh(X[:, 0]) + p.noise * rng.standard_normal(p.n)
+    p = SMALL.replace(n_step=30)
+    layers = ThreeLayers.of(p, 3, get_ops())
+    network = layers.network
+    (block,) = network.sampler.blocks(RowSet(Purpose.STEP, 30))
+    W1, a, X, y = network.W[0], network.a[0], block.X[0], block.y[0]
 
     def product(V1, V2):
         """Return the mean of y f, whose slopes the step follows."""
         return (y * (np.tanh(np.tanh(X @ V1.T) @ V2.T) @ a)).mean()
 
-    for gradient, slot in ((networks.first, 0), (networks.second, 1)):
+    for gradient, slot in ((layers.first, 0), (layers.second, 1)):
         for i, j in ((1, 2), (4, 0)):
             steps = []
             for sign in (1, -1):
-                V = [W1.copy(), W2.copy()]
+                V = [W1.copy(), layers.W2.copy()]
                 V[slot][i, j] += sign * 1e-6
                 steps.append(product(*V))
             assert gradient[i, j] == pytest.approx((steps[0] - steps[1]) / 2e-6, rel=1e-4)
-    two = ((y[:, None] * (1 - np.tanh(X @ W1.T) ** 2) * a).T @ X) / p.n
-    assert networks.two == pytest.approx(two)
+
+
+def test_a_relu_network_with_a_constant_knows_the_second_scale_by_step_and_penalty():
+    p, s = SMALL.replace(activation="relu", intercept=True), 0.5
+    small = Cell("three-layer-errors", p, (3.0 / s,), (0.1 * s**2,), 0, 2,
+                 (("n_test", 500), ("scale", s)))  # fmt: skip
+    unit = Cell("three-layer-errors", p, (3.0,), (0.1,), 0, 2, (("n_test", 500),))
+    found, expected = (MEASURES[c.measure].function(c, "cpu")["test_first"] for c in (small, unit))
+    assert found == pytest.approx(expected, rel=1e-9)
+    bare = (dataclasses.replace(c, problem=p.replace(intercept=False)) for c in (small, unit))
+    found, expected = (MEASURES[c.measure].function(c, "cpu")["test_first"] for c in bare)
+    assert np.all(abs(found / expected - 1) > 1e-6), "not without the constant"
 
 
 def test_leading_vectors_of_tall_and_wide_matrices():
@@ -171,28 +179,38 @@ def test_one_look_takes_the_leading_vectors_of_the_moments():
     assert overlap(np.eye(6)[:, :2], np.eye(6)[:, 1:3]) == pytest.approx(0.5)
 
 
+GIANT = Problem(n=300, d=16, N=24, activation="relu:raw", teacher=TWO, eta=100.0, ridge=0.1,
+                labels="residual-linear", ridge_rows="same")  # fmt: skip
+
+
+def giant_step(p, seeds, *options):
+    cell = Cell("giant-step", p, (p.step,), (p.ridge,), 0, seeds, (("n_test", 2000), *options))
+    return MEASURES["giant-step"].function(cell, "cpu")
+
+
 def test_a_giant_step_is_that_of_the_simulation():
-    p = Problem(n=300, d=16, N=24, activation="relu:raw", teacher=TWO, eta=100.0, ridge=0.1,
-                ridge_rows="same")  # fmt: skip
-    cell = Cell("giant-step", p, (p.step,), (p.ridge,), 0, 3, (("data_sets", 2), ("n_test", 2000)))
-    values = MEASURES["giant-step"].function(cell, "cpu")
-    protocols = {
-        "plain": {},
-        "own": {"labels": "residual-linear"},
-        "output": {"labels": "residual-linear", "residual": "mean-field"},
-        "least_squares": {"labels": "residual-least-squares"},
-    }
-    for name, fields in protocols.items():
-        expected = simulate(p.replace(**fields), 3, n_test=2000).test.values.ravel()
-        found = values[name][:, 0, 0]
-        assert (found if found.ndim == 1 else found[:, 0]) == pytest.approx(expected, rel=1e-9)
+    for labels in ("plain", "residual-linear", "residual-least-squares"):
+        p = GIANT.replace(labels=labels)
+        expected = simulate(p, 3, n_test=2000).test.values
+        assert giant_step(p, 3)["test"].ravel() == pytest.approx(expected, rel=1e-9)
+
+
+def test_what_a_giant_step_is_of_both_indices():
+    least, most = giant_step(GIANT, 1)["overlaps"][0]
+    network = network_of(GIANT, 0)
+    G, U = network.first.G[0], network.sampler.beta_star[0]
+    angles = np.linspace(0, np.pi, 20_001)
+    units = U @ np.stack([np.cos(angles), np.sin(angles)])  # all of the teacher's plane
+    shares = ((G @ units) ** 2).sum(0) / (G**2).sum()
+    assert least == pytest.approx(shares.min(), rel=1e-6)
+    assert most == pytest.approx(shares.max(), rel=1e-6)
 
 
 def test_the_notebook_takes_the_linear_part_of_the_test_rows_off():
-    p = Problem(n=300, d=16, N=24, activation="relu:raw", teacher=TWO, eta=100.0, ridge=0.1)
-    errors = errors_on_data_set(p, 0, 1, 2000, get_ops())
-    sampler = Sampler.of(p, (0,), get_ops(), data_set=1)
-    network = Network.of(sampler)
+    p = GIANT.replace(residual="mean-field")
+    (error,) = giant_step(p, 1, ("own_part", True))["test"].ravel()
+    sampler = network_of(p.replace(labels="plain"), 0).sampler
+    network = network_of(p, 0)
     (train,) = sampler.blocks(RowSet(Purpose.STEP, p.n))
     tests = list(sampler.blocks(RowSet(Purpose.TEST, 2000)))
     X, y = train.X[0], train.y[0]
@@ -203,7 +221,26 @@ def test_the_notebook_takes_the_linear_part_of_the_test_rows_off():
     W = W + p.step * naive.gradient(X, residual, W, a, p.sigma, p.sigma.derivative, 0.0)
     coef, _ = naive.ridge(np.maximum(X @ W.T, 0), y, p.ridge, False)
     miss = left - np.maximum(Z @ W.T, 0) @ coef
-    assert errors["notebook"] == pytest.approx((miss**2).mean())
+    assert error == pytest.approx((miss**2).mean())
+
+
+# -- the learned direction, and what the weights have found -----------------------------------
+
+
+def test_a_cosine_drawn_without_inputs_is_that_of_the_engine():
+    laws = ({"noise": 1.0}, {"corrupted": 0.4}, {"noise": 2.0, "noise_law": "student-t(3)"})
+    for fields in laws:
+        p = Problem(n=80, d=30, N=1, activation="relu", teacher="H1 + H2/sqrt(2)", **fields)
+        cell = Cell("drawn-cosine", p, (0.0,), (0.01,), 0, 20, (("draws", 200),))
+        drawn = MEASURES["drawn-cosine"].function(cell, "cpu")["cosine"]
+        measured = []
+        for seed in range(300):
+            network = network_of(p, seed)
+            beta, star = network.first.beta[0], network.sampler.beta_star[0, :, 0]
+            measured.append(beta @ star / np.linalg.norm(beta))
+        se = math.hypot(np.std(drawn) / math.sqrt(20), np.std(measured) / math.sqrt(300))
+        assert abs(np.mean(drawn) - np.mean(measured)) < 3 * se, fields
+        assert se < 0.02, "the test can fail"
 
 
 def test_an_index_of_variance_one():

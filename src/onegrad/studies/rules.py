@@ -3,7 +3,7 @@
 A study declares what cannot be read off its grids in the table [method] of its TOML file:
 
     sizes = { grid = "networks", along = "n" }      # at least three, with a `Trend` in the facts
-    competitors = [ { name = "ours", grid = "same" },               # those of a grid, or of several
+    competitors = [ { name = "ours", grid = "same" },               # of a grid, or a list of them
                     { name = "AdamW", settings = 6, rows = 500 } ]  # or of a measure
     untuned = "why what is compared has one setting alone, such as a law of the inputs"
     real_data = ["digits"]                          # grids whose test rows are limited by the data
@@ -248,8 +248,7 @@ def competitors(spec: Spec) -> list[dict[str, Any]]:
 def _budget(entry: Mapping[str, Any], spec: Spec) -> dict[str, Any]:
     if "grid" not in entry:
         return {key: entry[key] for key in ("name", "settings", "rows")}
-    names = [entry["grid"]] if isinstance(entry["grid"], str) else entry["grid"]
-    grids = [_grid(spec, str(name)) for name in names]
+    grids = [_grid(spec, name) for name in _names(entry["grid"])]
     first_problems = [problems_of(grid)[0] for grid in grids]
     return {
         "name": entry["name"],
@@ -263,8 +262,14 @@ def sizes(spec: Spec) -> list[int]:
     declared = spec.method.get("sizes")
     if declared is None:
         return []
-    variants = problems_of(_grid(spec, str(declared["grid"])))
+    variants = [
+        variant for name in _names(declared["grid"]) for variant in problems_of(_grid(spec, name))
+    ]
     return sorted({int(getattr(variant.problem, declared["along"])) for variant in variants})
+
+
+def _names(grids: str | Sequence[str]) -> list[str]:
+    return [grids] if isinstance(grids, str) else list(grids)
 
 
 def _grid(spec: Spec, name: str) -> Grid:

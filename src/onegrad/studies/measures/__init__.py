@@ -26,15 +26,13 @@ MEASURES = {
     "spiked-distance": Measure(matrices.spiked_distance),
     "adversarial": Measure(adversaries.adversarial, options=("n_test",)),
     "gradient-theory": Measure(adversaries.gradient_theory, seeded=False),
+    "drawn-cosine": Measure(matrices.drawn_cosine, options=("draws",)),
     "step-shape": Measure(matrices.step_shape),
     "trajectories": Measure(many_steps.trajectories, options=("scaling",)),
     "real-inputs": Measure(standard.real_inputs_errors, options=("data", "whiten", "n_test")),
     "weights": Measure(matrices.weights),
-    "learned": Measure(standard.learned, options=("n_test",)),
     "reused-batch": Measure(many_steps.reused_batch, options=("steps", "rate")),
-    "giant-step": Measure(
-        giant.giant_step, options=("n_test", "data_sets"), device_record=standard.device_record
-    ),
+    "giant-step": Measure(giant.giant_step, options=("n_test", "own_part")),
     "three-layer-errors": Measure(three_layers.three_layers, options=("n_test", "scale")),
     "three-layer-spectrum": Measure(three_layers.three_layer_spectrum),
     "training-methods": Measure(

@@ -1,13 +1,16 @@
 """Matrices of single networks: gradients, steps, weights and features, their norms and vectors."""
 
+import math
+
 import numpy as np
 import scipy.linalg
 
 from onegrad.arrays import Floats, get_ops, to_numpy
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measure import CellValues, per_seed
+from onegrad.experiments.measure import CellValues, option_of, per_seed
 from onegrad.networks.models import distance_to_spiked, operator_norm, spike_norms
 from onegrad.networks.one_network import network_of
+from onegrad.networks.streams import fill_entries
 
 SPIKES = 4  # of F_l whose norms are returned
 SINGULAR_VALUES = 12  # of the weights that are returned
@@ -26,6 +29,31 @@ def gradient(cell: Cell, device: str, seed: int) -> CellValues:
     _, s, Vt = np.linalg.svd(to_numpy(first.G[0]), full_matrices=False)
     cosine = beta @ star / np.linalg.norm(beta)
     return {"cosine": cosine, "top": (Vt[0] @ star) ** 2, "second": s[1] / s[0]}
+
+
+@per_seed
+def drawn_cosine(cell: Cell, _device: str, seed: int) -> CellValues:
+    r"""Return the mean cosine of :math:`\beta = X^\top y/n` with beta_star over `draws`; (seeds,).
+
+    .. math:: \beta\cdot\beta_\star = \frac1n\sum_iy_iu_i,\qquad
+        |\beta - (\beta\cdot\beta_\star)\beta_\star|^2 = \frac1{n^2}\sum_iy_i^2\;\chi^2_{d-1}
+
+    with the index u: off the teacher's direction Gaussian rows are independent of the labels.
+    """
+    p, rng = cell.problem, np.random.default_rng((seed, cell.problem.n, cell.problem.d))
+    cosines, noise = [], np.empty(p.n)
+    for _ in range(option_of(cell, "draws", 1000)):
+        u = rng.standard_normal(p.n)
+        y = p.sigma_star(u)
+        if p.corrupted:
+            others = p.sigma_star(rng.standard_normal(p.n))
+            y = np.where(rng.random(p.n) < p.corrupted, others, y)
+        if p.noise:
+            fill_entries(rng, p.noise_distribution, noise)
+            y = y + p.noise * noise
+        along, off = y @ u, math.sqrt((y @ y) * rng.chisquare(p.d - 1))
+        cosines.append(along / math.hypot(along, off))
+    return {"cosine": np.mean(cosines)}
 
 
 @per_seed

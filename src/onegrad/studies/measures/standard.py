@@ -1,6 +1,5 @@
 """Measures of most studies: errors and spectra, of networks and of theory."""
 
-import math
 import time
 import warnings
 from typing import Any
@@ -14,10 +13,9 @@ from onegrad.experiments.measure import (
     CellValues,
     arguments_of,
     option_of,
-    per_seed,
     seeds_of,
 )
-from onegrad.networks import predict_fresh_rows, simulate
+from onegrad.networks import simulate
 from onegrad.networks import spectrum as measured_spectrum
 from onegrad.networks.plan import random_source
 from onegrad.studies.measures.data_sets import real_inputs
@@ -25,7 +23,6 @@ from onegrad.theory import evaluate_theory
 from onegrad.theory import spectrum as predicted_spectrum
 
 MAX_SPIKES = 6  # spikes, and degrees of their alignments, that are returned
-MAX_LEARNED_DEGREE = 6
 ERRORS = ("train", "test", "risk", "overlap")
 
 
@@ -64,25 +61,6 @@ def theory(cell: Cell, _device: str) -> CellValues:
     values["linear"] = prediction.kernel_bound  # which the best linear predictor attains
     bars = {f"{q}_accuracy": getattr(prediction.accuracy, q) for q in ("train", "test")}
     return values | {q: bar for q, bar in bars.items() if np.all(np.isfinite(bar))}
-
-
-@per_seed
-def learned(cell: Cell, _device: str, seed: int) -> CellValues:
-    """Return the risk and the share of each Hermite degree that was learned, (seeds, etas, 1, …).
-
-    share : E[f_hat h_k]/E[sigma_star h_k], k = 1, ..., 6; NaN where the teacher has no such degree.
-    """
-    n_test = option_of(cell, "n_test", 8000)
-    c = cell.problem.sigma_star.c[1 : MAX_LEARNED_DEGREE + 1]
-    exact = c * np.sqrt([math.factorial(k) for k in range(1, MAX_LEARNED_DEGREE + 1)])
-    exact[np.abs(c) <= 1e-9] = np.nan
-    risk, share = [], []
-    for eta in cell.etas:
-        problem = cell.problem.replace(eta=eta, ridge=cell.ridges[0])
-        fresh = predict_fresh_rows(problem, seed, n_test)
-        share.append([fresh.learned_coefficients(MAX_LEARNED_DEGREE)[1:] / exact])
-        risk.append([np.mean((fresh.labels - fresh.predictions) ** 2)])
-    return {"risk": risk, "share": share}
 
 
 def network_spectrum(cell: Cell, _device: str) -> CellValues:

@@ -1,148 +1,112 @@
 """Errors under adversarial perturbations of the inputs, with and without the step."""
 
-import math
 from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats, standard_error
+from onegrad.arrays import Floats
 from onegrad.experiments import Check, Point, Points, Results, check
-from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import curve_through, seed_curve
-from onegrad.studies.findings import Estimate, Facts
+from onegrad.pictures import style
+from onegrad.studies.drawing import curve_through
+from onegrad.studies.findings import BestPoint, Estimate, Facts, largest, paired_difference
 from onegrad.studies.measures.adversarial_inputs import LENGTHS
 
-DRAWN_LENGTHS = (0.0, 0.2, 0.4, 0.8)
-SHORT_LENGTH, TABLE_LENGTH = 0.2, 0.4
+_KINDS = {"untrained": "untrained", "trained": "after the step"}
 _ACCURACY = 0.03  # of E|grad f|^2: see gradient_energy
+_QUOTED = 0.6  # length at which the gain is quoted
+_MAX_HARM = 0.01  # of the zero predictor's error
 
 
 def draw(results: Results) -> Any:
-    """Draw errors against the length, gradients and relative errors against the exponent."""
-    figure, ((left, middle, right),) = style.panels(3, width=4.0, height=4.0)
-    sizes = networks_by_size(results)
-    untrained, trained = sizes[-1]
-    lengths = np.linspace(0, max(LENGTHS), 41)
-    for i, p in enumerate([untrained, *trained[2:]]):
-        label = "untrained" if p.problem.step == 0 else rf"$\alpha$ = {p.problem.alpha:g}"
-        left.plot(lengths, [first_order_error(p, e).mean() for e in lengths], color=style.SERIES[i])
-        attacked = [Estimate.of(values) for values in p.values["attacked"].T]
-        style.markers(left, curve_through(LENGTHS, attacked), i, label)
-    style.legend_entry(left, r"$E(|r|+\epsilon|\nabla f|)^2$")
-    left.set(xlabel=r"length $\epsilon$ of the perturbation", ylabel="error under attack")
-    for i, (_, points) in enumerate(sizes):
-        curve = style.dodged(points.curve("alpha", "gradient"), 0.012 * (i - 1))
-        style.markers(middle, curve, i, f"$n$ = {points[0].problem.n}")
-    words = f"uniform theory, $n$ = {trained[0].problem.n}"
-    style.line(middle, results["theory"].curve("alpha", "gradient"), 2, words)
-    style.level(middle, untrained.problem.sigma_star.slope_second_moment, "the teacher's own")
-    middle.set(xlabel=r"step exponent $\alpha$", ylabel=r"mean of $|\nabla f|^2$", ylim=(0, None))
-    for i, length in enumerate(DRAWN_LENGTHS):
-        curve = relative_error(untrained, trained, length)
-        style.markers(right, curve, i, rf"$\epsilon$ = {length:g}", linestyle="-")
-    right.axhline(1, color="black", linewidth=0.8)
-    right.set(xlabel=r"step exponent $\alpha$", ylabel="error / that of the untrained network")
-    for ax in (left, middle, right):
-        style.legend(ax, 2)
+    """Draw errors against the length, each with its best penalty, and gradients."""
+    figure, ((left, right),) = style.panels(2, width=4.6, height=3.8)
+    for i, (name, label) in enumerate(_KINDS.items()):
+        curve = curve_through([0, *LENGTHS], [best.value for best in best_penalties(results[name])])
+        style.markers(left, curve, i, label, linestyle="-", linewidth=0.8)
+    style.level(left, zero_error(results["trained"][0]), "predicting zero")
+    left.set(xlabel=r"length $\epsilon$ of the perturbation", ylabel="error, best penalty")
+    style.markers(right, results["gradients"].curve("alpha", "gradient"), 0, "networks")
+    style.line(right, results["theory"].curve("alpha", "gradient"), 0, "uniform theory")
+    slope = results["trained"][0].problem.sigma_star.slope_second_moment
+    style.level(right, slope, "the teacher's own")
+    right.set(xlabel=r"step exponent $\alpha$", ylabel=r"mean of $|\nabla f|^2$", ylim=(0, None))
+    for ax in (left, right):
+        style.legend(ax, 3)
     return figure
 
 
-def networks_by_size(results: Results) -> list[tuple[Point, Points]]:
-    """Return the untrained network and the trained ones at each size, the largest last."""
-    return [(results[f"untrained-{k}"][0], results[f"trained-{k}"].ordered("alpha")) for k in "123"]
+def errors(point: Point) -> Floats:
+    """Return the errors at length 0 and at LENGTHS, (networks, lengths)."""
+    return np.column_stack([point.values["risk"], point.values["attacked"]])
 
 
-def attacked_error(point: Point, length: float) -> Floats:
-    """Return the error with inputs moved by 0 or by one of LENGTHS, one value per network."""
-    if length == 0:
-        return point.values["risk"]
-    return point.values["attacked"][:, LENGTHS.index(length)]
+def best_penalties(points: Points) -> list[BestPoint]:
+    """Return the lowest mean error over the penalties for each length."""
+    ridges = points.levels("ridge")
+    table = np.array([errors(points.where(ridge=r)[0]) for r in ridges])  # (ridges, networks, …)
+    best = table.mean(1).argmin(0)
+    return [
+        BestPoint(
+            value=Estimate.of(table[i, :, k]),
+            at={"ridge": ridges[i]},
+            ends={"ridge": (ridges[0], ridges[-1])},
+            one_sided=("ridge",),
+            values=table[i, :, k],
+        )
+        for k, i in enumerate(best)
+    ]
 
 
-def first_order_error(point: Point, length: float) -> Floats:
-    """Return E(|r| + eps |grad f|)^2, one value per network."""
-    risk, slope, gradient = (point.values[q] for q in ("risk", "slope", "gradient"))
-    return risk + 2 * length * slope + length**2 * gradient
-
-
-def relative_error(untrained: Point, trained: Points, length: float) -> Curve:
-    """Return the error under attack over that of the same untrained network, against alpha."""
-    before = attacked_error(untrained, length)
-    return seed_curve(trained, "alpha", lambda p: attacked_error(p, length) / before)
-
-
-def crossing_length(untrained: Point, trained: Point) -> Estimate:
-    """Return the length at which networks with and without the step have the same mean error.
-
-    The inputs are really moved; between the lengths that were tried the difference is a line.
-    """
-    before, after = (
-        np.column_stack([p.values["risk"], p.values["attacked"]]) for p in (untrained, trained)
-    )
-    difference = (after - before).mean(0)  # paired by seed, at length 0 and at LENGTHS
-    lengths = np.array([0.0, *LENGTHS])
-    above = np.flatnonzero(difference > 0)
-    if not len(above):
-        return Estimate(math.inf, math.nan)
-    i = int(above[0])
-    rate = (difference[i] - difference[i - 1]) / (lengths[i] - lengths[i - 1])
-    error = float(standard_error((after - before)[:, i]))
-    return Estimate(float(lengths[i] - difference[i] / rate), error / float(rate))
+def zero_error(point: Point) -> float:
+    """Return the error of predicting zero, which no perturbation changes."""
+    return point.problem.sigma_star.second_moment
 
 
 def checks(results: Results) -> list[Check]:
     """Compare the mean squares of gradients with theory."""
     rows = []
-    _, trained = networks_by_size(results)[-1]
-    for p in trained[:-1]:  # not the maximal step
-        for near in results["theory"].where(alpha=p.problem.alpha):
-            expected, values = near.mean("gradient"), p.values["gradient"]
-            rows.append(check("E|∇f|²", p.problem, values, expected, "uniform", _ACCURACY))
+    for p in results["gradients"]:
+        (near,) = results["theory"].where(alpha=p.problem.alpha)
+        expected, values = near.mean("gradient"), p.values["gradient"]
+        rows.append(check("E|∇f|²", p.problem, values, expected, "uniform", _ACCURACY))
     return rows
 
 
 def facts(results: Results) -> Facts:
-    """Return gains, crossings and gradients at the largest step."""
-    pairs = [(untrained, trained[-1]) for untrained, trained in networks_by_size(results)]
-    untrained, trained = pairs[-1]
-    p = trained.problem
-    gain, gain_short = (
-        1 - float(np.mean(attacked_error(trained, e) / attacked_error(untrained, e)))
-        for e in (0.0, SHORT_LENGTH)
-    )
-    crossings = [{"n": b.problem.n, "crossing": crossing_length(a, b)} for a, b in pairs]
-    attacks = [
+    """Return both errors by length with their paired difference, and the gradients."""
+    untrained, trained = (best_penalties(results[name]) for name in _KINDS)
+    zero, p = zero_error(results["trained"][0]), results["trained"][0].problem
+    differences = [
+        paired_difference(b.values, a.values) for a, b in zip(untrained, trained, strict=True)
+    ]
+    rows = [
         {
-            "step": "untrained" if q.problem.step == 0 else f"α = {q.problem.alpha:g}",
-            "attacked": float(attacked_error(q, LENGTHS[-1]).mean()),
-            "formula": float(first_order_error(q, LENGTHS[-1]).mean()),
+            "length": length,
+            "untrained": before,
+            "trained": after,
+            "difference": difference,
         }
-        for q in (untrained, trained)
+        for length, before, after, difference in zip(
+            [0.0, *LENGTHS], untrained, trained, differences, strict=True
+        )
     ]
     gradients = [
         {
             "alpha": q.problem.alpha,
-            "measured": Estimate.of(q.values["gradient"]),
-            "predicted": r.mean("gradient"),
-            "error": Estimate.of(q.values["risk"]),
-            "attacked": Estimate.of(attacked_error(q, TABLE_LENGTH)),
+            "gradient": Estimate.of(q.values["gradient"]),
+            "theory": results["theory"].where(alpha=q.problem.alpha)[0].mean("gradient"),
         }
-        for q in networks_by_size(results)[-1][1]
-        for r in results["theory"].where(alpha=q.problem.alpha)
+        for q in results["gradients"].ordered("alpha")
     ]
+    harm = largest([Estimate(x.mean / zero, x.se / zero) for x in differences])
     return {
-        "gain": gain,
-        "gain_short": gain_short,
         "n": p.n,
-        "alpha": p.alpha,
-        "short": SHORT_LENGTH,
-        "length": math.sqrt(p.d),
-        "crossing": crossings[-1]["crossing"],
-        "crossings": crossings[:-1],
-        "untrained": Estimate.of(untrained.values["gradient"]),
-        "trained": Estimate.of(trained.values["gradient"]),
+        "size": float(np.sqrt(p.d)),
+        "quoted": rows[1 + LENGTHS.index(_QUOTED)],
+        "harm": harm,
+        "max_harm": _MAX_HARM,
+        "zero": zero,
         "teacher": p.sigma_star.slope_second_moment,
-        "largest_length": LENGTHS[-1],
-        "attacks": attacks,
         "gradients": gradients,
+        "rows": rows,
     }

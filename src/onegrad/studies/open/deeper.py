@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from onegrad.experiments import Results
+from onegrad.experiments import Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import best_penalty, curve_through, seed_curve
-from onegrad.studies.findings import Facts, lowest_point, paired_difference, trend
+from onegrad.studies.findings import Facts, lowest_point, paired_difference, smallest, trend
 
 LAYERS = {
     "two": "two layers",
@@ -14,15 +14,16 @@ LAYERS = {
     "both": "on both",
 }
 SPECTRA = {"two": "first layer", "first": "behind the second", "linear": "its linear equivalent"}
+_COMPARED = ("first", "both")  # with two layers
 _ALPHA = 0.4  # at which the alignments are quoted
 
 
-def lowest_errors(results: Results) -> list[dict[str, Any]]:
+def lowest_errors(points: Points) -> list[dict[str, Any]]:
     """Return the lowest errors by size and kind, with the paired difference from two layers."""
     rows = []
-    for d in results["networks"].levels("d"):
-        points, axes = results["networks"].where(d=d), ("alpha", "ridge")
-        optima = {k: lowest_point(points, f"test_{k}", axes, one_sided=axes) for k in LAYERS}
+    for d in points.levels("d"):
+        of_size, axes = points.where(d=d), ("alpha", "ridge")
+        optima = {kind: lowest_point(of_size, f"test_{kind}", axes) for kind in LAYERS}
         for kind, optimum in optima.items():
             difference = paired_difference(optimum.values, optima["two"].values)
             row = {"d": d, "layers": LAYERS[kind], "optimum": optimum, "difference": difference}
@@ -30,9 +31,9 @@ def lowest_errors(results: Results) -> list[dict[str, Any]]:
     return rows
 
 
-def of_first_layer(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows of three layers whose first one makes the step: one per size."""
-    return [row for row in rows if row["layers"] == LAYERS["first"]]
+def of_kind(rows: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    """Return the rows of one kind: one per size."""
+    return [row for row in rows if row["layers"] == LAYERS[kind]]
 
 
 def alignments(results: Results, name: str, k: int) -> Curve:
@@ -49,15 +50,18 @@ def draw(results: Results) -> Any:
     for i, (kind, label) in enumerate(LAYERS.items()):
         curve = best_penalty(points, f"test_{kind}")
         style.markers(left, curve, i, label, linestyle="-", linewidth=0.8)
-    style.heading(left, f"d = {sizes[-1]}")
-    rows = of_first_layer(lowest_errors(results))
-    curve = curve_through([row["d"] for row in rows], [row["difference"] for row in rows])
-    style.markers(middle, curve, 0, "three layers − two, paired")
-    style.level(middle, 0.0, "no difference")
+    style.heading(left, f"d = {sizes[-1]}", "left")
+    lowest = lowest_errors(results["networks"])
+    for i, kind in enumerate(LAYERS):
+        rows = of_kind(lowest, kind)
+        curve = curve_through([row["d"] for row in rows], [row["difference"] for row in rows])
+        if kind in _COMPARED:
+            style.markers(middle, curve, i, LAYERS[kind], linestyle="-", linewidth=0.8)
+    style.level(middle, 0.0, "two layers")
     for i, (name, label) in enumerate(SPECTRA.items()):
         style.markers(right, alignments(results, name, 1), i, label, linestyle="-", linewidth=0.8)
-    left.set(xlabel="step exponent α", ylabel="test error, best penalty")
-    middle.set(xlabel="d", ylabel="difference of lowest test errors")
+    left.set(xlabel="step exponent α", ylabel="test error, best penalty", ylim=(0, 2.2))
+    middle.set(xlabel="d", ylabel="lowest test error − that of two layers")
     style.log_axis(middle, "x", sizes)
     right.set(xlabel="step exponent α", ylabel="squared cosine with He₁", ylim=(0, 1))
     for ax in axes[0]:
@@ -67,8 +71,9 @@ def draw(results: Results) -> Any:
 
 def facts(results: Results) -> Facts:
     """Return paired differences by size, the lowest errors, and the alignments by layer."""
-    lowest = lowest_errors(results)
-    compared = of_first_layer(lowest)
+    lowest = lowest_errors(results["networks"])
+    compared = of_kind(lowest, "first")
+    (scaled,) = of_kind(lowest_errors(results["scaled"]), "first")
     sizes, differences = ([row[key] for row in compared] for key in ("d", "difference"))
     points = results["networks"].where(d=sizes[-1])
     table = []
@@ -82,10 +87,13 @@ def facts(results: Results) -> Facts:
     return {
         "differences": compared,
         "line": trend("d", sizes, differences),
+        "smallest": smallest(differences),
+        "scaled": scaled["difference"],
+        "scaled_d": scaled["d"],
         "d": sizes[-1],
         "untrained": min(p.mean("test_none") for p in points),
-        "errors": [row for row in lowest if row["d"] == sizes[-1]],
         "lowest": lowest,
-        **quoted,
+        "alpha": quoted["alpha"],
+        "passed": quoted["after"] / quoted["before"],
         "alignments": table,
     }

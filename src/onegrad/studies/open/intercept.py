@@ -1,120 +1,102 @@
 """A free constant in the second layer, and by how much it raises the quadratic gain."""
 
-import itertools
 from typing import Any
 
 from onegrad.arrays import Floats
-from onegrad.experiments import Points, Results, comparison_of
-from onegrad.pictures import Curve, style
+from onegrad.experiments import Check, Points, Results, compare_results
+from onegrad.pictures import style
 from onegrad.studies.drawing import curve_through
 from onegrad.studies.findings import Estimate, Facts, paired_ratio, trend
 from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.asymptotic.staircase import constant_gain
 
 _WEIGHTS = ("gaussian", "sphere")
-START = 0.2  # exponent at which the linear spike alone is out
-BETWEEN, BEYOND = 0.32, 0.45  # exponents between the thresholds 1/4 and 1/3, and beyond
+_GRIDS = {"networks": "uniform", "networks-16": "uniform-16"}  # two and sixteen rows per input
+START, END = 0.2, 0.32  # exponents at which the linear spike alone is out, and the second one too
 _LABELS = {False: "no constant", True: "free constant"}
 
 
 def draw(results: Results) -> Any:
-    """Draw the test error against the exponent, one panel per n, and the limit of the gains."""
-    sizes = results["networks"].levels("n")
-    figure, axes = style.panels(len(sizes) + 1, width=4.0, height=3.8)
-    for ax, n in zip(axes[0], sizes, strict=False):
-        for i, (free, label) in enumerate(_LABELS.items()):
-            networks, theory = (
-                results[k].where(n=n, intercept=free) for k in ("networks", "uniform")
-            )
-            style.markers(ax, networks.curve("alpha", "test"), i, f"{label}, networks")
-            style.line(ax, theory.curve("alpha", "test"), i, f"{label}, theory")
-        ax.set(xlabel="step exponent α", ylabel="test error")
-        style.heading(ax, f"n = {n}")
-    limit = axes[0, -1]
-    for i, points in enumerate(growing(results)):
-        p = points[0].problem
-        label = f"{p.weights}, {1 / p.phi:g} rows per input"
-        style.line(limit, gain_ratios(points), i, label, marker=style.MARKERS[i])
-        limit.axhline(constant_gain(p), color=style.SERIES[i], linewidth=0.9, linestyle=":")
-    limit.set(xscale="log", xlabel="n (N = d)", ylabel="gain with a constant / without")
-    for ax in axes[0]:
+    """Draw the test error against the exponent at one n, and the factor of the gain against n."""
+    figure, ((left, right),) = style.panels(2, width=4.6, height=3.8)
+    n = results["networks"].levels("n")[-1]
+    for i, (free, label) in enumerate(_LABELS.items()):
+        networks, theory = (results[k].where(n=n, intercept=free) for k in ("networks", "uniform"))
+        style.markers(left, networks.curve("alpha", "test"), i, label)
+        style.line(left, theory.curve("alpha", "test"), i)
+    style.legend_entry(left, "uniform theory")
+    left.set(xlabel="step exponent α", ylabel="test error")
+    style.heading(left, f"n = {n}")
+    for i, (name, uniform) in enumerate(_GRIDS.items()):
+        networks = results[name]
+        sizes, p = networks.levels("n"), networks[0].problem
+        ratios = [paired_ratio(*gains(networks.where(n=n))) for n in sizes]
+        label = f"{1 / p.phi:g} rows per input"
+        style.markers(right, curve_through(sizes, ratios), i, label)
+        theory = results.joined(uniform, "limit").where(weights="gaussian", phi=p.phi)
+        means = [(gain_ratio(theory.where(n=n)), 0.0) for n in theory.levels("n")]
+        style.line(right, curve_through(theory.levels("n"), means), i)
+        right.axhline(constant_gain(p), color=style.SERIES[i], linewidth=0.9, linestyle=":")
+    right.set(xscale="log", xlabel="n (N = d)", ylabel="gain with a constant / without")
+    for ax in (left, right):
         style.legend(ax, 2)
     return figure
 
 
-def growing(results: Results) -> list[Points]:
-    """Return the predictions at all n, by law of W_0 and by rows per input."""
-    points = results["limit"]
-    kinds = itertools.product(_WEIGHTS, points.levels("phi"))
-    return [points.where(weights=weights, phi=phi) for weights, phi in kinds]
-
-
-def gain_ratios(points: Points) -> Curve:
-    """Return the ratio of the gains between the thresholds against n."""
-    sizes = points.levels("n")
-    return curve_through(sizes, [(gain_ratio(points.where(n=n), BETWEEN), 0.0) for n in sizes])
-
-
-def gain_ratio(points: Points, alpha: float) -> float:
-    """Return the predicted gain up to alpha with a free constant over that without."""
-    without, free = gains(points, alpha)
-    return float(free / without)
-
-
-def gains(points: Points, alpha: float) -> list[Floats]:
-    """Return the falls of the test error from START to alpha, without and with a constant."""
+def gains(points: Points) -> list[Floats]:
+    """Return the falls of the test error from START to END, with and without a constant."""
     return [
         points.where(intercept=free, alpha=START)[0].values["test"]
-        - points.where(intercept=free, alpha=alpha)[0].values["test"]
-        for free in _LABELS
+        - points.where(intercept=free, alpha=END)[0].values["test"]
+        for free in (True, False)
     ]
 
 
-checks = comparison_of("networks", "uniform", ("train", "test"))
+def gain_ratio(points: Points) -> float:
+    """Return the predicted gain with a free constant over that without."""
+    free, without = gains(points)
+    return float(free / without)
+
+
+def checks(results: Results) -> list[Check]:
+    """Compare all errors with the uniform theory."""
+    grids = ((results[networks], results[uniform]) for networks, uniform in _GRIDS.items())
+    return [check for pair in grids for check in compare_results(*pair, ("train", "test"))]
 
 
 def facts(results: Results) -> Facts:
-    """Return the ratios of the gains: closed forms, the theory at all n, and networks."""
-    points, networks = results["limit"], results["networks"]
-    ratios = [_ratio(of_kind) for of_kind in growing(results)]
-    largest = points.levels("n")[-1]
-    last = points.where(weights=_WEIGHTS[0], n=largest, phi=max(points.levels("phi")))
-    fewest = growing(results)[-1]  # weights on the sphere, the fewest rows per input: the slowest
-    approach = gain_ratios(fewest)
+    """Return the factors of networks and theory at each n, and their limits."""
+    rows = []
+    for name, uniform in _GRIDS.items():
+        for n in results[name].levels("n"):
+            networks, theory = results[name].where(n=n), results[uniform].where(n=n)
+            problem = networks[0].problem
+            row = {"n": n, "rows_per_input": 1 / problem.phi, "closed": constant_gain(problem)}
+            row |= {"ratio": paired_ratio(*gains(networks)), "theory": gain_ratio(theory)}
+            rows.append(row)
+    quoted, largest = rows[2], results["limit"].levels("n")[-1]
+    ratio = quoted["ratio"]
     return {
-        "lowest": min(r["closed"] for r in ratios) - 1,
-        "highest": max(r["closed"] for r in ratios) - 1,
-        "ratios": ratios,
-        "gaussian": [r for r in ratios if r["weights"] == "gaussian"],
-        "sphere": [r for r in ratios if r["weights"] == "sphere"],
+        "rows": rows,
+        "raised": Estimate(ratio.mean - 1, ratio.se),
+        "off": Estimate(ratio.mean - quoted["theory"], ratio.se),
+        "line": trend("n", [r["n"] for r in rows[:3]], [r["ratio"] for r in rows[:3]]),
         "largest": largest,
-        "worst_difference": max(abs(r["ratio"] / r["closed"] - 1) for r in ratios),
-        "few_rows": 1 / fewest[0].problem.phi,
-        "sphere_trend": trend("n", list(approach.x), [Estimate(y, 0.0) for y in approach.y]),
-        "beyond": BEYOND,
-        "ratio_beyond": gain_ratio(last, BEYOND),
-        "rows_beyond": 1 / last[0].problem.phi,
-        "networks": [
-            {
-                "n": n,
-                "start": START,
-                "end": BETWEEN,
-                "ratio": paired_ratio(*gains(networks.where(n=n), BETWEEN)[::-1]),
-                "theory": gain_ratio(results["uniform"].where(n=n), BETWEEN),
-            }
-            for n in networks.levels("n")
+        "limits": [
+            _limit(results["limit"].where(weights=weights, n=largest, phi=phi))
+            for weights in _WEIGHTS
+            for phi in results["limit"].levels("phi")
         ],
     }
 
 
-def _ratio(points: Points) -> dict[str, Any]:
-    """Return the closed form and the theory's ratio at the largest and the smallest n."""
-    problem, ratios = points[0].problem, gain_ratios(points).y
+def _limit(points: Points) -> dict[str, Any]:
+    """Return the closed form and the theory's ratio at one n."""
+    problem = points[0].problem
     return {
         "weights": problem.weights,
         "rows": 1 / problem.phi,
         "nu_squared": float(Scalars.of([problem]).nu_squared[0]),
         "closed": constant_gain(problem),
-        "ratio": float(ratios[-1]),
-        "small": float(ratios[0]),
+        "ratio": gain_ratio(points),
     }
