@@ -45,6 +45,8 @@ class Neglected(enum.Enum):
     EVEN_FEW_ROWS = "an activation with an even part and a strong step on few rows"
     EVEN_EQUAL = "equal readouts, an activation with an even part and a strong step"
     EVEN_SIGNS = "readouts of both signs, an activation with an even part and a strong step"
+    MOSTLY_QUADRATIC = "an activation that is mostly quadratic, and a step that lengthens neurons"
+    QUADRATIC_SAME = "an activation that is mostly quadratic, on the rows of the step"
     CONSTANT = "a constant of the initial output that changes the length of neurons"
     THRESHOLD = "ridge near zero at the interpolation threshold"
     STEEP_THRESHOLD = "steep tails, at a small d near the interpolation threshold"
@@ -95,9 +97,12 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
     along, off = (max(share - 1 / (1 + d), 0.0) for share in (eq.along_v, eq.off_v))
     dominant = max(along, off) * (not isotropic)
     blown_up = max(eq.growth - 1, 0.0) / (eq.growth + LARGE_GROWTH)
-    # of the fourth order: the squared share of the step in the variance of weights
+    # share of the step in the variance of weights
     moved = np.maximum(1 - (eq.types.size / eq.types.rho) ** 2, 0.0) * (numbers.c2 != 0.0)
     products = float(eq.types.weight @ moved**2) * (problem.update == "preconditioned")
+    # features that are nearly products of two inputs know the step's rows beyond their linear part;
+    # the power is that of H1 + H2/2 and relu, which need nothing
+    product_like = quadratic**4 * float(np.sqrt(eq.types.weight @ moved)) / gap
     different = 3 * (step.gamma * numbers.c2) ** 2 * float(eq.moments.S[0, 0]) / rows
     return {
         Neglected.THEORY: 1e-3,
@@ -115,6 +120,8 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
         Neglected.EVEN_EQUAL: even * labels * (readout == "constant"),
         # and two kinds of neurons, each of which leans its own way
         Neglected.EVEN_SIGNS: even * (readout == "rademacher"),
+        Neglected.MOSTLY_QUADRATIC: product_like,
+        Neglected.QUADRATIC_SAME: product_like * step.laws.same_rows,
         Neglected.CONSTANT: growth / (1 + growth),
         Neglected.THRESHOLD: 1 / (problem.n * gap**2),
         # errors of order 1/d, as large as the response to the penalty makes them; the power is that
