@@ -7,6 +7,6 @@ nothing, and using it NumPy and SciPy only.
 
 import lazy_loader
 
-__version__ = "0.3.0"
+__version__ = "0.4.0.dev0"
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
