@@ -52,7 +52,7 @@ def _invented(cell: Cell, device: str) -> dict[str, np.ndarray]:
     for name, shape in shapes(cell).items():
         size = (cell.seeds, *shape[1:]) if cell.seeds else shape
         values[name] = 1 + (0.01 if cell.seeds else 0.0) * rng.standard_normal(size)
-        if cell.measure in ("errors", "theory", "real-inputs"):
+        if cell.measure in ("errors", "theory"):
             values[name] /= 1 + 0.1 * np.arange(len(cell.etas))[:, None]
     if "x" in values:  # a spectrum, and spikes beyond its edge
         values["x"] *= np.linspace(0.1, 2.0, values["x"].shape[-1])

@@ -3,15 +3,17 @@
 import numpy as np
 import pytest
 
-from onegrad import Problem
+from onegrad import Problem, simulate
 from onegrad.experiments import Point
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.results import Points
 from onegrad.networks.one_network import network_of
+from onegrad.networks.sampling import RowSet
+from onegrad.networks.streams import Purpose
 from onegrad.studies.drawing import gains, relative_difference
 from onegrad.studies.measures.many_steps import TARGET_LOSS, trajectories
 from onegrad.studies.measures.matrices import gradient_norms
-from onegrad.studies.open import other_steps
+from onegrad.studies.measures.steps import UPDATES, step_errors, steps_of
 from onegrad.studies.papers import ba_figure3a, ba_theorem7, moniri_sharpening
 from onegrad.theory.bounds import theorem7_bound
 
@@ -71,22 +73,29 @@ def test_the_constant_is_the_smallest_that_covers_the_risk():
     assert ba_theorem7.bound("erf", x, constants[0])[0] == pytest.approx(risk[0])
 
 
-def test_a_preconditioned_direction_is_that_of_ridge():
-    p = Problem(n=800, d=200, N=10, teacher="H1 + H2/sqrt(2)", noise=0.1)
-    for shift in (0.0, 0.1, 1.0):
-        cosines = []
-        for seed in range(10):
-            rng = np.random.default_rng(seed)
-            X = rng.standard_normal((p.n, p.d))
-            y = p.sigma_star(X[:, 0]) + p.noise * rng.standard_normal(p.n)
-            h = np.linalg.solve(X.T @ X / p.n + shift * np.eye(p.d), X.T @ y / p.n)
-            cosines.append(h[0] ** 2 / (h @ h))
-        se = np.std(cosines, ddof=1) / np.sqrt(10)
-        expected = other_steps.least_squares_cosine(p, shift)
-        assert abs(np.mean(cosines) - expected) < 3 * se + 2 / p.d
-    phi, c2, energy = p.d / p.n, 1.0, 2.01
-    ols = 1 / (1 + (energy - c2) * phi / (1 - phi))
-    assert other_steps.least_squares_cosine(p, 0.0) == pytest.approx(ols)
+def test_rank_one_steps_are_as_long_as_the_gradient_and_point_where_they_say():
+    problem = Problem(n=80, d=20, N=30, activation="relu", teacher="H1 + H2/sqrt(2)", noise=0.2)
+    cell = Cell("step-errors", problem, (0.5, 4.0), (0.01, 1.0), 0, 1, (("n_test", 500),))
+    steps = steps_of(cell, 0)
+    network, G = steps["gradient"]
+    (rows,) = network.sampler.blocks(RowSet(Purpose.STEP, problem.n))
+    X, y = rows.X[0], rows.y[0]
+    directions = {"rank-one": X.T @ y, "least-squares": np.linalg.solve(X.T @ X, X.T @ y)}
+    for name, h in directions.items():
+        step = steps[name][1][0]
+        assert np.linalg.norm(step) == pytest.approx(np.linalg.norm(G))
+        unit = np.outer(network.a[0], h)
+        assert step / np.linalg.norm(step) == pytest.approx(unit / np.linalg.norm(unit))
+    values = step_errors(cell, "cpu")
+    for i, update in enumerate(UPDATES):
+        expected = simulate(
+            problem.replace(update=update),
+            1,
+            eta=list(cell.etas),
+            ridge=list(cell.ridges),
+            n_test=500,
+        )
+        assert values[f"test_{update}"] == pytest.approx(expected.test.values), i
 
 
 def test_norms_of_the_gradient_are_those_of_its_matrix():

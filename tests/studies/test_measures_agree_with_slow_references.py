@@ -18,12 +18,17 @@ from onegrad.studies.measures.matrices import leading_vectors
 from onegrad.studies.measures.three_layers import ThreeLayers
 from onegrad.studies.measures.training import (
     BATCH_ROWS,
+    BUDGETS,
     METHODS,
     PENALTIES,
     RATES,
     SETTINGS,
+    WEIGHT_DECAY,
     Start,
+    TrainingTask,
     adamw,
+    choose_and_fit,
+    output,
     overlap,
     ridge_predictions,
     spectral_subspace,
@@ -39,43 +44,57 @@ RNG = np.random.default_rng(0)
 # -- full training ---------------------------------------------------------------------------
 
 
-def one_adamw(X, y, W, a, orders, rate, decay, biases):
+def one_adamw(X, y, W, a, orders, rate):
     """Train one network row by row, parameter by parameter."""
-    theta = [W.copy(), a.copy(), np.zeros(1), np.zeros(len(a))]
+    theta = [W.copy(), a.copy(), np.zeros(1)]
     m, v = ([np.zeros_like(t) for t in theta] for _ in range(2))
     for t, shares in enumerate(orders):
         g = [np.zeros_like(x) for x in theta]
         for i in (shares * len(y)).astype(int):
-            z = np.tanh(theta[0] @ X[i] + theta[3])
+            z = np.tanh(theta[0] @ X[i])
             r = (theta[1] @ z + theta[2][0] - y[i]) / BATCH_ROWS
             back = r * theta[1] * (1 - z**2)
-            for k, part in enumerate((np.outer(back, X[i]), r * z, r, back)):
+            for k, part in enumerate((np.outer(back, X[i]), r * z, r)):
                 g[k] += part
         lr = rate * 0.5 * (1 + math.cos(math.pi * t / len(orders)))
-        for k in range(4 if biases else 3):
+        for k in range(3):
             m[k] = 0.9 * m[k] + 0.1 * g[k]
             v[k] = 0.999 * v[k] + 0.001 * g[k] ** 2
             m_hat, v_hat = m[k] / (1 - 0.9 ** (t + 1)), v[k] / (1 - 0.999 ** (t + 1))
             if k < 2:
-                theta[k] = theta[k] - lr * decay * theta[k]
-            theta[k] = theta[k] - lr * m_hat / (
-                np.sqrt(v_hat) + 1e-8 / math.sqrt(1 - 0.999 ** (t + 1))
-            )
+                theta[k] = theta[k] - lr * WEIGHT_DECAY * theta[k]
+            theta[k] = theta[k] - lr * m_hat / (np.sqrt(v_hat) + 1e-8)
     return theta
 
 
 def test_adamw_trains_all_settings_as_one_by_one():
     X, y = RNG.standard_normal((30, 5)), RNG.standard_normal(30)
     start = Start(RNG.standard_normal((7, 5)), RNG.standard_normal(7), RNG.random((6, BATCH_ROWS)))
-    settings = np.array([[0.01, 0.1, 0.3], [0.5, 0.01, 2.0]])
-    for biases in (False, True):
-        W, a, c, *b = adamw(SMALL.sigma, X, y, start, settings, biases, get_ops())
-        for k in range(3):
-            rate, decay = settings[:, k]
-            expected = one_adamw(X, y, *start, rate, decay, biases)
-            values = [W[k], a[k, :, 0], c[k]] + [x[k] for x in b]
-            for value, reference in zip(values, expected, strict=False):
-                assert value == pytest.approx(reference, rel=1e-9, abs=1e-12), biases
+    rates = np.array([0.01, 0.1, 0.3])
+    W, a, c = adamw(SMALL.sigma, X, y, start, rates, get_ops())
+    for k, rate in enumerate(rates):
+        expected = one_adamw(X, y, *start, rate)
+        for value, reference in zip((W[k], a[k, :, 0], c[k]), expected, strict=True):
+            assert value == pytest.approx(reference, rel=1e-9, abs=1e-12)
+
+
+def test_training_chooses_the_number_of_minibatches():
+    rng = np.random.default_rng(4)
+    X, X_test = rng.standard_normal((40, 5)), rng.standard_normal((50, 5))
+    task = TrainingTask(X, np.tanh(2 * X[:, 0]), X_test, np.tanh(2 * X_test[:, 0]))
+    start = Start(rng.standard_normal((7, 5)), rng.standard_normal(7), rng.random((64, BATCH_ROWS)))
+    (rate, share), predictions = choose_and_fit(SMALL, task, start, "trained", "cpu")
+    mean, scale, errors = task.y.mean(), task.y.std(), {}
+    for number in (4, 16, 64):
+        few = start._replace(orders=start.orders[:number])
+        theta = adamw(SMALL.sigma, X[10:], (task.y[10:] - mean) / scale, few, RATES["trained"],
+                      get_ops("cpu", "float32"))  # fmt: skip
+        miss = output(SMALL.sigma, theta, X[:10]) - (task.y[:10] - mean) / scale
+        errors |= {
+            (r, number / 64): e for r, e in zip(RATES["trained"], (miss**2).mean(-1), strict=True)
+        }
+    assert (rate, share) == min(errors, key=lambda key: errors[key])
+    assert len(errors) == SETTINGS and predictions.shape == (50,)
 
 
 def test_ridge_of_a_method_is_that_of_scikit_learn():
@@ -109,7 +128,8 @@ def test_a_step_is_minus_the_gradient_of_half_the_mean_square():
 
 
 def test_every_method_tries_as_many_settings():
-    assert {len(RATES[m]) * len(PENALTIES[m]) for m in METHODS} == {SETTINGS}
+    others = {m: PENALTIES.get(m, BUDGETS) for m in METHODS}
+    assert {len(RATES[m]) * len(others[m]) for m in METHODS} == {SETTINGS}
 
 
 def test_methods_agree_on_both_backends():
@@ -249,6 +269,13 @@ def test_an_index_of_variance_one():
     u, q = np.linspace(-4, 4, 9), 1 + 8 * 0.36
     difference = of_unit_index(p).sigma_star(u) - p.sigma_star(u / math.sqrt(q))
     assert difference == pytest.approx(difference[0])  # a constant, which centred labels lose
+
+
+def test_a_spike_of_cosine_zero_is_orthogonal_to_the_teacher():
+    p = Problem(n=50, d=8, N=9, teacher="H1", alpha=0.4, inputs="spiked(8)")
+    sampler = network_of(of_unit_index(p), 1).sampler
+    cosines = (sampler.inputs.direction[:, 0] * sampler.beta_star[..., 0]).sum(-1)
+    assert cosines == pytest.approx([0], abs=1e-9)
 
 
 def test_a_correlation_is_that_of_the_inputs():

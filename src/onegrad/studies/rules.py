@@ -314,7 +314,7 @@ def audit(spec: Spec, facts: Facts, violations: list[Violation]) -> dict[str, An
         "competitors": competitors(spec),
         "paired": sum(isinstance(v, PairedEstimate) for _, v in values),
         "selections": [str(v) for _, v in values if isinstance(v, Selection)],
-        "real_data": list(_real_data(spec)),
+        "real_data": [name for name in _real_data(spec) if name in {g.name for g in spec.grids}],
         "out_of_reach": spec.method.get("out_of_reach"),
         "violations": [str(v) for v in violations],
     }

@@ -42,7 +42,7 @@ class Section:
     notes : further remarks.
     grids : the parameters of each grid in one line.
     networks : number of networks behind the study.
-    computed : version, processor time and day of its cells.
+    computed : version, duration and day of its cells.
     heads, rows : the table of its main numbers; empty if it has none.
     violations : rules of a finding that it breaks.
     """

@@ -7,6 +7,7 @@ from onegrad.studies.measures import (
     many_steps,
     matrices,
     standard,
+    steps,
     three_layers,
     training,
     unit_index,
@@ -27,17 +28,14 @@ MEASURES = {
     "adversarial": Measure(adversaries.adversarial, options=("n_test",)),
     "gradient-theory": Measure(adversaries.gradient_theory, seeded=False),
     "drawn-cosine": Measure(matrices.drawn_cosine, options=("draws",)),
-    "step-shape": Measure(matrices.step_shape),
+    "step-errors": Measure(steps.step_errors, options=("n_test",)),
     "trajectories": Measure(many_steps.trajectories, options=("scaling",)),
-    "real-inputs": Measure(standard.real_inputs_errors, options=("data", "whiten", "n_test")),
     "weights": Measure(matrices.weights),
     "reused-batch": Measure(many_steps.reused_batch, options=("steps", "rate")),
     "giant-step": Measure(giant.giant_step, options=("n_test", "own_part")),
     "three-layer-errors": Measure(three_layers.three_layers, options=("n_test", "scale")),
     "three-layer-spectrum": Measure(three_layers.three_layer_spectrum),
-    "training-methods": Measure(
-        training.methods, options=("data", "biases", "adam_steps", "n_test")
-    ),
+    "training-methods": Measure(training.methods, options=("data", "adam_steps", "n_test")),
     "rounds": Measure(training.rounds, options=("rounds", "width", "n_test")),
     "unit-index": Measure(
         unit_index.unit_index_errors,

@@ -1,4 +1,4 @@
-"""Real inputs: rows of a data set in coordinates in which they look like the theory's."""
+"""Images as rows of pixels, with labels from their classes."""
 
 import os
 from collections.abc import Sequence
@@ -10,54 +10,10 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput, check_choice
 
-BUNDLED = {"digits": "load_digits", "breast-cancer": "load_breast_cancer", "wine": "load_wine"}
 FOLDER_VARIABLE = "ONEGRAD_DATA"  # of the environment, which worker processes inherit
 IMAGE_FILES = {"mnist": "mnist.npz", "fashion": "fashion.npz", "cifar-10": "data_batch_*.bin"}
 MAX_IMAGES = 16_000  # of a set
 CIFAR_ROW_BYTES = 1 + 3072
-
-
-def real_inputs(data: str, d: int, whiten: bool) -> Floats:
-    """Return the first d principal components of a data set, of mean 0 and mean variance 1.
-
-    Parameters
-    ----------
-    data : a set that comes with scikit-learn, or an .npz file with an array X.
-    whiten : give every component the variance 1.
-    """
-    X = _rows(data)
-    X = X - X.mean(0)
-    deviation = X.std(0)
-    X = X[:, deviation > 0] / deviation[deviation > 0]
-    U, s, _ = np.linalg.svd(X, full_matrices=False)
-    rank = int((s > 1e-6 * s[0]).sum())
-    if d > rank:
-        raise InvalidInput("d", d, f"at most {rank}, the number of components of {data:.60}")
-    scores = U[:, :d] if whiten else U[:, :d] * s[:d]
-    return scores / np.sqrt((scores**2).mean())
-
-
-def _rows(data: str) -> Floats:
-    if data in BUNDLED:
-        import sklearn.datasets
-
-        return getattr(sklearn.datasets, BUNDLED[data])().data
-    (X,) = _arrays(
-        Path(data), ("X",), data, f"{', '.join(BUNDLED)} or an .npz file with an array X"
-    )
-    return np.asarray(X, dtype=float)
-
-
-def _arrays(file: Path, names: Sequence[str], value: str, allowed: str) -> list[Any]:
-    """Return arrays of an .npz file by name; raise InvalidInput."""
-    try:
-        with np.load(file, allow_pickle=False) as arrays:
-            return [arrays[name] for name in names]
-    except (OSError, KeyError, ValueError) as error:
-        raise InvalidInput("data", value, f"{allowed} ({error})") from None
-
-
-# -- images and labels -----------------------------------------------------------------------
 
 
 def use_image_folder(folder: Path) -> None:
@@ -103,11 +59,21 @@ def read_images(data: str, d: int) -> tuple[Floats, Floats]:
         if data == "cifar-10":
             X, classes = read_cifar(files)
         else:
-            X, classes = _arrays(files[0], "Xy", files[0].name, "an .npz file with X and y")
+            X, classes = _read_arrays(files[0])
     X = np.asarray(X[:MAX_IMAGES], dtype=float)
     if X.shape[1] != d:
         raise InvalidInput("d", d, f"{X.shape[1]}, the pixels of {data}")
     return (X - X.mean()) / X.std(), np.where(np.asarray(classes[:MAX_IMAGES]) >= 5, 1.0, -1.0)
+
+
+def _read_arrays(file: Path) -> tuple[Any, Any]:
+    """Return X and y of an .npz file; raise InvalidInput."""
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            return arrays["X"], arrays["y"]
+    except (OSError, KeyError, ValueError) as error:
+        allowed = f"an .npz file with X and y ({error})"
+        raise InvalidInput("data", file.name, allowed) from None
 
 
 def read_cifar(files: Sequence[Path]) -> tuple[Any, Any]:

@@ -57,19 +57,6 @@ def drawn_cosine(cell: Cell, _device: str, seed: int) -> CellValues:
 
 
 @per_seed
-def step_shape(cell: Cell, _device: str, seed: int) -> CellValues:
-    """Return the size and direction of the first step per unit of eta; (seeds,).
-
-    norm, frobenius : its spectral and its Frobenius norm; cosine : of its first right singular
-    vector with beta_star.
-    """
-    network = network_of(cell.problem, seed)
-    step, star = network.first_update[0], network.sampler.beta_star[0, :, 0]
-    _, s, Vt = np.linalg.svd(step, full_matrices=False)
-    return {"norm": s[0], "frobenius": np.linalg.norm(s), "cosine": abs(Vt[0] @ star)}
-
-
-@per_seed
 def gradient_norms(cell: Cell, _device: str, seed: int) -> CellValues:
     r"""Return norms of the first gradient G, of G less its rank-one part, and of W_0; (seeds,).
 

@@ -18,7 +18,6 @@ from onegrad.experiments.measure import (
 from onegrad.networks import simulate
 from onegrad.networks import spectrum as measured_spectrum
 from onegrad.networks.plan import random_source
-from onegrad.studies.measures.data_sets import real_inputs
 from onegrad.theory import evaluate_theory
 from onegrad.theory import spectrum as predicted_spectrum
 
@@ -42,14 +41,6 @@ def errors(cell: Cell, device: str) -> CellValues:
             values[f"{q}_precision_error"] = np.full_like(values[q], np.nan)
             values[f"{q}_precision_error"][: len(repeated)] = repeated
     return values
-
-
-def real_inputs_errors(cell: Cell, _device: str) -> CellValues:
-    """Return the errors of networks on rows of a data set, labelled by the problem's teacher."""
-    options = arguments_of(cell)
-    X = real_inputs(str(options.pop("data")), cell.problem.d, bool(options.pop("whiten", False)))
-    simulation = simulate(cell.problem, seeds_of(cell), rows=X, dtype=cell.dtype, **options)
-    return {q: getattr(simulation, q).values for q in ERRORS}
 
 
 def theory(cell: Cell, _device: str) -> CellValues:

@@ -1,12 +1,12 @@
 r"""One task for one network: untrained, after one step, after five, and fully trained by AdamW.
 
-The network is :math:`f(x) = a\cdot\sigma(Wx) + c`, without biases inside unless an option asks for
-them. Every method tries SETTINGS settings; a quarter of the rows chooses among them, and the chosen
-one is fitted again to all rows:
+The network is :math:`f(x) = a\cdot\sigma(Wx) + c`, without biases inside. Every method tries
+SETTINGS settings; a quarter of the rows chooses among them, and the chosen one is fitted again to
+all rows:
 
     untrained    the penalty of the readout
     steps        the size of the steps and the penalty of the readout
-    trained      the rate of AdamW, which falls as a cosine to zero, and its weight decay
+    trained      the rate of AdamW, which falls as a cosine to zero, and the number of minibatches
 
 A leading axis C counts the settings.
 """
@@ -23,26 +23,27 @@ from onegrad.functions.function import Function
 from onegrad.networks.fits import normal_equations
 from onegrad.problem import Problem
 from onegrad.studies.measures.data_sets import read_images
-from onegrad.tables.training import BETA2, EPSILON, Schedule, train
+from onegrad.tables.training import Schedule, train
 
 METHODS = ("untrained", "one-step", "five-steps", "trained")
 STEPS = {"untrained": 0, "one-step": 1, "five-steps": 5}
-# Both grids reach so far that few choices lie at an end; the page counts those that do.
+# The grids reach so far that few choices lie at an end; the page counts those that do.
 RATES = {  # of the steps, and of AdamW
     "untrained": np.zeros(1),
-    "one-step": np.geomspace(2**-5, 2**11, 9),
-    "five-steps": np.geomspace(2**-7, 2**9, 9),
-    "trained": np.geomspace(1e-3, 0.3, 6),
+    "one-step": np.geomspace(2, 2**11, 5),
+    "five-steps": np.geomspace(0.5, 2**9, 5),
+    "trained": np.geomspace(1e-3, 0.256, 5),
 }
-PENALTIES = {  # of the readout, in units of the features' mean variance; and the weight decay
-    "untrained": np.geomspace(1e-6, 100, 36),
-    "one-step": np.geomspace(1e-6, 1, 4),
-    "five-steps": np.geomspace(1e-6, 1, 4),
-    "trained": np.geomspace(1e-3, 10, 6),
+PENALTIES = {  # of the readout, in units of the features' mean variance
+    "untrained": np.geomspace(1e-4, 10, 15),
+    "one-step": np.geomspace(1e-4, 1, 3),
+    "five-steps": np.geomspace(1e-4, 1, 3),
 }
-SETTINGS = 36  # that each method tries
+BUDGETS = np.array([1 / 16, 1 / 4, 1])  # minibatches of AdamW, of the largest number
+WEIGHT_DECAY = 0.25  # of AdamW: the best for every teacher at n = 4000 when it was tried out
+SETTINGS = 15  # that each method tries
 BATCH_ROWS = 64
-DEFAULT_BUDGET = {"adam_steps": 3000, "n_test": 20_000}
+DEFAULT_BUDGET = {"adam_steps": 12_000, "n_test": 20_000}
 
 
 class TrainingTask(NamedTuple):
@@ -66,7 +67,8 @@ class Start(NamedTuple):
 def methods(cell: Cell, device: str, seed: int) -> CellValues:
     """Return the test errors over the labels' variance, and the settings chosen, by method.
 
-    test_METHOD, rate_METHOD, penalty_METHOD : (seeds,).
+    test_METHOD, rate_METHOD, other_METHOD : (seeds,); the last is the penalty or, for AdamW, the
+        number of minibatches over the largest.
     """
     p, data = cell.problem, option_of(cell, "data", "teacher")
     steps, n_test = (option_of(cell, name, number) for name, number in DEFAULT_BUDGET.items())
@@ -76,13 +78,10 @@ def methods(cell: Cell, device: str, seed: int) -> CellValues:
     a = rng.standard_normal(p.N) / math.sqrt(p.N)
     start = Start(W, a, rng.random((steps, BATCH_ROWS)))
     values: dict[str, float] = {}
-    biases = option_of(cell, "biases", False)
     for name in METHODS:
-        chosen, predictions = choose_and_fit(p, task, start, name, device, biases)
-        rate, penalty = divmod(chosen, len(PENALTIES[name]))
+        (rate, other), predictions = choose_and_fit(p, task, start, name, device)
         values[f"test_{name}"] = ((task.y_test - predictions) ** 2).mean() / task.y_test.var()
-        values[f"rate_{name}"] = RATES[name][rate]
-        values[f"penalty_{name}"] = PENALTIES[name][penalty]
+        values |= {f"rate_{name}": rate, f"other_{name}": other}
     return values
 
 
@@ -106,36 +105,37 @@ def directions(p: Problem, rng: np.random.Generator) -> Floats:
 
 
 def choose_and_fit(
-    p: Problem, task: TrainingTask, start: Start, name: str, device: str, biases: bool
-) -> tuple[int, Floats]:
+    p: Problem, task: TrainingTask, start: Start, name: str, device: str
+) -> tuple[tuple[float, float], Floats]:
     """Return the chosen setting of a method and its predictions on the test rows."""
-    rates, penalties, quarter = RATES[name], PENALTIES[name], len(task.y) // 4
+    rates, others, quarter = RATES[name], PENALTIES.get(name, BUDGETS), len(task.y) // 4
     # full training is tuned for labels of one size; ridge scales with them
     mean, scale = (task.y.mean(), task.y.std()) if name == "trained" else (0.0, 1.0)
     X, y = task.X, (task.y - mean) / scale
     ops = get_ops(device, "float32" if name == "trained" else "float64")
 
-    def predicted(first_row: int, rates: Floats, penalties: Floats, X_new: Floats) -> Floats:
-        """Return predictions (settings, rows) from the rows beginning with `first_row`."""
+    def predicted(first_row: int, rates: Floats, others: Floats, X_new: Floats) -> Floats:
+        """Return predictions (rates, others, rows) from the rows beginning with `first_row`."""
         rows = slice(first_row, None)
         if name == "trained":
-            grid = np.meshgrid(rates, penalties, indexing="ij")
-            settings = np.stack([numbers.ravel() for numbers in grid])
-            theta = adamw(p.sigma, X[rows], y[rows], start, settings, biases, ops)
-            return to_numpy(output(p.sigma, theta, ops.asarray(X_new)))
+            outputs = []
+            for share in others:
+                batches = start.orders[: round(share * len(start.orders))]
+                theta = adamw(p.sigma, X[rows], y[rows], start._replace(orders=batches), rates, ops)
+                outputs.append(to_numpy(output(p.sigma, theta, ops.asarray(X_new))))
+            return np.stack(outputs, 1)
         Z, t, Z_new, W, a = map(ops.asarray, (X[rows], y[rows], X_new, start.W, start.a))
         weights = stepped_weights(p, Z, t, W, a, rates, STEPS[name])
-        fitted = to_numpy(ridge_predictions(p.sigma, weights, Z, t, Z_new, penalties, ops))
-        return fitted.reshape(-1, len(X_new))
+        return to_numpy(ridge_predictions(p.sigma, weights, Z, t, Z_new, others, ops))
 
     with np.errstate(over="ignore", invalid="ignore"):  # a rate that is too large diverges
-        held_out = predicted(quarter, rates, penalties, X[:quarter])
+        held_out = predicted(quarter, rates, others, X[:quarter])
         errors = ((held_out - y[:quarter]) ** 2).mean(-1)
         # a setting that diverged has no error, and is never the best
-        best = int(np.where(np.isfinite(errors), errors, np.inf).argmin())
-        i, j = divmod(best, len(penalties))
-        (predictions,) = predicted(0, rates[i : i + 1], penalties[j : j + 1], task.X_test)
-    return best, mean + scale * predictions
+        finite = np.where(np.isfinite(errors), errors, np.inf)
+        i, j = divmod(int(finite.argmin()), len(others))
+        ((predictions,),) = predicted(0, rates[i : i + 1], others[j : j + 1], task.X_test)
+    return (rates[i], others[j]), mean + scale * predictions
 
 
 # -- gradient steps on the first layer, then ridge -------------------------------------------
@@ -183,53 +183,37 @@ def ridge_predictions(
 
 
 def adamw(
-    sigma: Function, X: Floats, y: Floats, start: Start, settings: Floats, biases: bool, ops: Ops
+    sigma: Function, X: Floats, y: Floats, start: Start, rates: Floats, ops: Ops
 ) -> list[Array]:
-    """Train both layers by AdamW on minibatches, with all settings at once.
+    """Train both layers by AdamW on minibatches, with all rates at once.
 
-    settings (2, C) : the rate, which falls as a cosine to zero, and the decay of both layers, as in
-        Loshchilov and Hutter 2019.
+    A rate falls as a cosine to zero, and both layers decay, as in Loshchilov and Hutter 2019.
 
-    Returns W (C, N, d), a (C, N, 1), the constant (C, 1) and, with biases, those of the neurons
-    (C, N).
+    Returns W (C, N, d), a (C, N, 1) and the constant (C, 1).
     """
     rows = (start.orders * len(X)).astype(int)  # (steps, B)
-    X, y, rate, decay = map(ops.asarray, (X, y, *settings))
+    X, y, rate = map(ops.asarray, (X, y, rates))
     index = namespace(X).asarray(rows, device=X.device) if is_torch(X) else rows
     C, one = len(rate), ops.zeros(len(rate), 1, 1) + 1
     theta = [ops.asarray(start.W) * one, ops.asarray(start.a)[:, None] * one, ops.zeros(C, 1)]
-    if biases:
-        theta.append(ops.zeros(C, len(start.a)))
 
     def gradients(batch: Array) -> list[Array]:
         x, target = X[batch], y[batch]
-        P = preactivations(theta, x)
+        P = x @ transpose(theta[0])
         F, a = sigma(P), theta[1]
         r = ((F @ a)[..., 0] + theta[2] - target) / BATCH_ROWS  # (C, B)
         back = r[..., None] * sigma.derivative(P) * transpose(a)
-        gradient = [transpose(back) @ x, transpose(F) @ r[..., None], r.sum(-1)[:, None]]
-        return [*gradient, back.sum(-2)] if biases else gradient
-
-    def epsilon(step: int) -> float:
-        # beside the root of the uncorrected squares, where early steps feel it more: the stored
-        # findings were trained so, and another place moves them by more than rounding
-        return EPSILON / math.sqrt(1 - BETA2**step)
+        return [transpose(back) @ x, transpose(F) @ r[..., None], r.sum(-1)[:, None]]
 
     batches = [(index[t], t / len(rows)) for t in range(len(rows))]
-    train(theta, gradients, lambda: batches, Schedule(rate, decay=decay, epsilon=epsilon))
+    train(theta, gradients, lambda: batches, Schedule(rate, decay=WEIGHT_DECAY))
     return theta
-
-
-def preactivations(theta: list[Array], X: Array) -> Array:
-    """Return the inputs (C, rows, N) of the neurons at X (rows, d)."""
-    W, _, _, *biases = theta
-    P = X @ transpose(W)
-    return P + biases[0][:, None] if biases else P
 
 
 def output(sigma: Function, theta: list[Array], X: Array) -> Array:
     """Return the networks' outputs (C, rows) at X (rows, d)."""
-    return (sigma(preactivations(theta, X)) @ theta[1])[..., 0] + theta[2]
+    W, a, constant = theta
+    return (sigma(X @ transpose(W)) @ a)[..., 0] + constant
 
 
 # -- the teacher's subspace, as rounds of AlternatingRegressor find it ---------------------
@@ -239,8 +223,9 @@ def output(sigma: Function, theta: list[Array], X: Array) -> Array:
 def rounds(cell: Cell, _device: str, seed: int) -> CellValues:
     """Return what AlternatingRegressor has learned after at most some rounds, one per seed.
 
-    overlap : mean squared cosine of the metric's leading subspace with the teacher's; spectral :
-    that of one look at the moments of the same rows; risk : test error without noise over the
+    overlap : mean squared cosine of the metric's leading subspace with the teacher's; spectral,
+    tanh : those of one look at the moments of the same rows, with the labels and with tanh of the
+    labels over their standard deviation; risk : test error without noise over the
     labels' variance.
     """
     from onegrad.tables import AlternatingRegressor  # scikit-learn, which no other cell needs
@@ -256,6 +241,7 @@ def rounds(cell: Cell, _device: str, seed: int) -> CellValues:
     return {
         "overlap": overlap(np.linalg.eigh(model.metric_)[1][:, -U.shape[1] :], U),
         "spectral": overlap(spectral_subspace(X, y, U.shape[1]), U),
+        "tanh": overlap(spectral_subspace(X, np.tanh(y / y.std()), U.shape[1]), U),
         "risk": (miss**2).mean() / y_test.var(),
     }
 

@@ -18,6 +18,7 @@ from onegrad.networks.one_network import network_of
 from onegrad.problem import Problem
 
 MAX_TEACHER_DEGREE = 8  # of the teacher
+ORTHOGONAL = 1e-12  # a cosine of zero leaves the spike where it was drawn, which is not orthogonal
 
 
 def unit_index_errors(cell: Cell, device: str) -> CellValues:
@@ -74,7 +75,8 @@ def of_unit_index(problem: Problem) -> Problem:
             scaled[k - 2 * j] += c[k] * ways * t ** (k - 2 * j) * (t**2 - 1) ** j
     terms = [f"{x!r}*H{k}" for k, x in enumerate(scaled.tolist()) if k and abs(x) > 1e-12]
     # a teacher is its text: repr keeps every digit
-    return problem.replace(teacher=" + ".join(terms), labels="centred")
+    overlap = problem.input_overlap or ORTHOGONAL
+    return problem.replace(teacher=" + ".join(terms), labels="centred", input_overlap=overlap)
 
 
 def spike_strength(problem: Problem) -> float:

@@ -6,55 +6,40 @@ from onegrad.experiments import Point, Results
 from onegrad.pictures import style
 from onegrad.studies.findings import Estimate, Facts, paired_difference, trend
 
-_QUANTITIES = {"overlap": "five rounds", "spectral": "one look"}
+_QUANTITIES = {
+    "overlap": "five rounds",
+    "spectral": "one look at y",
+    "tanh": "one look at tanh(y)",
+}
 
 
 def draw(results: Results) -> Any:
-    """Draw both overlaps against n/d, one panel per teacher."""
-    points = results.joined(*results)
+    """Draw the overlaps against d, one panel per teacher."""
+    points = results["rounds"]
     teachers = points.distinct("teacher")
-    figure, axes = style.panels(len(teachers), width=4.6, height=4.0)
+    figure, axes = style.panels(len(teachers), width=4.4, height=3.8)
     for ax, teacher in zip(axes[0], teachers, strict=True):
-        for i, d in enumerate(points.levels("d")):
-            chosen = points.where(teacher=teacher, d=d)
-            for dashes, (quantity, label) in zip(("-", "--"), _QUANTITIES.items(), strict=True):
-                curve = chosen.curve("n/d", quantity)
-                words = f"{label}, d = {d}"
-                style.markers(ax, curve, i, words, linestyle=dashes, linewidth=0.9)
-        ax.set(xlabel="rows n/d", ylabel="overlap of the subspaces", ylim=(0, 1.12))
-        style.log_axis(ax, "x", sorted({p.problem.n / p.problem.d for p in points}))
+        for i, (quantity, label) in enumerate(_QUANTITIES.items()):
+            curve = points.where(teacher=teacher).curve("d", quantity)
+            style.markers(ax, curve, i, label, linestyle="-", linewidth=0.9)
+        ax.set(xlabel="d, with n = 16 d", ylabel="overlap of the subspaces", ylim=(0, 1.05))
+        style.log_axis(ax, "x", points.levels("d"))
         style.heading(ax, teacher, side="left")
-    style.legend(axes[0, 0], 2)
+    style.legend(axes[0, 0], 3)
     return figure
 
 
 def facts(results: Results) -> Facts:
-    """Return both overlaps, their paired difference by teacher and size, and its trend in d."""
-    points = results.joined(*results)
-    ratio = sorted({p.problem.n / p.problem.d for p in points})[-2]
-    teachers = points.distinct("teacher")
-    table = [_row(p) for teacher in teachers for p in points.where(teacher=teacher)]
-    summary, slopes = [], []
-    for teacher in teachers:
-        rows = [row for row in table if row["teacher"] == teacher]
-        scores = [row["difference"] for row in rows]
-        better, worse = (sum(s * e.mean > 2 * e.se for e in scores) for s in (1, -1))
-        counts = {"better": f"{better} of {len(scores)}", "worse": f"{worse} of {len(scores)}"}
-        summary.append({"teacher": teacher, **counts})
-        quoted = [row for row in rows if row["n"] == ratio * row["d"]]
-        line = trend("d", [row["d"] for row in quoted], [row["difference"] for row in quoted])
+    """Return the overlaps, their paired differences by teacher and size, and the trend in d."""
+    points = results["rounds"]
+    table, slopes = [], []
+    for teacher in points.distinct("teacher"):
+        rows = [_row(p) for p in points.where(teacher=teacher).ordered("d")]
+        line = trend("d", [row["d"] for row in rows], [row["difference"] for row in rows])
         slopes.append({"teacher": teacher, "line": line})
-    product = [row for row in table if row["teacher"] == teachers[-1]]
-    quoted = [row for row in product if row["n"] == ratio * row["d"]]
-    return {
-        "product": teachers[-1],
-        "smallest": quoted[0],
-        "largest": quoted[-1],
-        "summary": summary,
-        "ratio": f"{ratio:g}",
-        "slopes": slopes,
-        "table": table,
-    }
+        table += rows
+    product = [row for row in table if row["teacher"] == table[-1]["teacher"]]
+    return {"first": product[0], "last": product[-1], "slopes": slopes, "table": table}
 
 
 def _row(point: Point) -> dict[str, Any]:
@@ -65,6 +50,8 @@ def _row(point: Point) -> dict[str, Any]:
         "n": point.problem.n,
         "rounds": Estimate.of(values["overlap"]),
         "spectral": Estimate.of(values["spectral"]),
+        "tanh": Estimate.of(values["tanh"]),
         "risk": Estimate.of(values["risk"]),
-        "difference": paired_difference(values["overlap"], values["spectral"]),
+        "difference": paired_difference(values["overlap"], values["tanh"]),
+        "gain": paired_difference(values["tanh"], values["spectral"]),
     }

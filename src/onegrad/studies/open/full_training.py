@@ -4,121 +4,113 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.experiments import Point, Points, Results
+from onegrad.experiments import Point, Results
 from onegrad.pictures import style
-from onegrad.studies.findings import Estimate, Facts, paired_difference, paired_ratio, trend
+from onegrad.studies.drawing import curve_through
+from onegrad.studies.findings import (
+    Estimate,
+    Facts,
+    largest,
+    paired_difference,
+    paired_ratio,
+    smallest,
+)
 from onegrad.studies.measures.training import (
     BATCH_ROWS,
+    BUDGETS,
     DEFAULT_BUDGET,
     METHODS,
     PENALTIES,
     RATES,
     SETTINGS,
+    WEIGHT_DECAY,
 )
 
-_TEACHERS, _WITH_BIASES = ("relu", "tanh"), "biases"
 # of the share, by whether one step and full training might be better beyond their grids
 _BOUNDS = {(0, 0): "", (0, 1): "at most ", (1, 0): "at least ", (1, 1): "about "}
-_NAMES = {"mnist": "MNIST", "fashion": "Fashion-MNIST", "cifar-10": "CIFAR-10", "digits": "digits"}
-
-
-def tasks(results: Results) -> dict[str, Points]:
-    """Return the points of each task; those of images that were not computed are left out."""
-    by_task = {}
-    for name in _TEACHERS:
-        for teacher in results[name].distinct("teacher"):
-            label = f"{teacher} ({'ReLU' if name == 'relu' else name})"
-            by_task[label] = results[name].where(teacher=teacher).ordered("n")
-    for name, label in _NAMES.items():
-        if name in results:
-            by_task[label] = results[name].ordered("n")
-    return by_task
+_IMAGES = {"digits": "digits", "mnist": "MNIST", "fashion": "Fashion-MNIST", "cifar-10": "CIFAR-10"}
 
 
 def draw(results: Results) -> Any:
-    """Draw the test errors against n, one panel per task."""
-    points = tasks(results)
-    rows = -(-len(points) // 4)
-    figure, axes = style.panels(min(len(points), 4), rows, width=3.1, height=3.0)
-    for ax, (task, of_task) in zip(axes.flat, points.items(), strict=False):
-        for i, method in enumerate(METHODS):
-            curve = of_task.curve("n", f"test_{method}")
-            style.markers(ax, curve, i, method, linestyle="-", linewidth=0.9)
-        style.heading(ax, task)
-        ax.set(xlabel="rows n", ylabel="test error / variance")
-        ax.set_ylim(0, 1.2 * max(p.mean("test_untrained") for p in of_task))
-        style.log_axis(ax, "x", of_task.levels("n"))
-    for ax in list(axes.flat)[len(points) :]:
-        ax.set_visible(False)
-        ax.set_xlabel(" ")
-    style.legend(axes.flat[0], 2)
+    """Draw the shares of the gain and the test errors, one row per task."""
+    table = rows(results)
+    figure, ((left, right),) = style.panels(2, width=4.8, height=1.2 + 0.45 * len(table))
+    places = np.arange(len(table))
+    for i, (name, words) in enumerate({"share": "one step", "five_share": "five steps"}.items()):
+        horizontal(left, places, [row[name] for row in table], i, words)
+    left.axvline(1.0, color=style.BLACK, linewidth=0.9)
+    left.set(xlabel="share of the gain of full training", xlim=(0, 1.35))
+    for i, name in enumerate(("untrained", "one", "five", "full")):
+        horizontal(right, places, [row[name] for row in table], i, METHODS[i])
+    right.set(xlabel="test error / variance of the labels", xlim=(0, None))
+    left.set_yticks(places, [row["task"] for row in table])
+    right.set_yticks(places, [""] * len(table))
+    for ax in (left, right):
+        ax.invert_yaxis()
+        style.legend(ax, 2)
     return figure
 
 
-def share(point: Point) -> Estimate:
-    """Return the gain of one step over that of full training, paired over seeds."""
-    untrained, one, full = (point.values[f"test_{m}"] for m in ("untrained", "one-step", "trained"))
-    return Estimate(*paired_ratio(untrained - one, untrained - full))
+def horizontal(ax: Any, places: Any, values: list[Estimate], i: int, label: str) -> None:
+    """Draw estimates along x with bars of two standard errors, one per row."""
+    curve = curve_through(places, values)
+    look = {"linestyle": "none", "marker": style.MARKERS[i], "color": style.SERIES[i]}
+    ax.errorbar(curve.y, curve.x + 0.08 * i, xerr=2 * np.asarray(curve.se), label=label, **look)
+
+
+def rows(results: Results) -> list[dict[str, Any]]:
+    """Return the errors and shares of each task; images that were not computed are left out."""
+    table = []
+    for name in ("relu", "tanh"):
+        for point in results[name]:
+            label = "ReLU" if name == "relu" else name
+            table.append(_row(f"{point.problem.teacher} ({label})", point))
+    return table + [_row(label, results[k][0]) for k, label in _IMAGES.items() if k in results]
 
 
 def _row(task: str, point: Point) -> dict[str, Any]:
-    values = point.values
+    errors = {method: point.values[f"test_{method}"] for method in METHODS}
+    untrained, one, five, full = errors.values()
     ends = {method: _at_ends(point, method) for method in ("one-step", "trained")}
     return {
         "task": task,
         "n": point.problem.n,
-        "share": share(point),
+        "share": Estimate(*paired_ratio(untrained - one, untrained - full)),
+        "five_share": Estimate(*paired_ratio(untrained - five, untrained - full)),
         "bound": _BOUNDS[ends["one-step"] > 0, ends["trained"] > 0],
         "one_ends": ends["one-step"],
         "full_ends": ends["trained"],
-        "untrained": point.mean("test_untrained"),
-        "one": Estimate.of(values["test_one-step"]),
-        "five": Estimate.of(values["test_five-steps"]),
-        "full": Estimate.of(values["test_trained"]),
-        "difference": paired_difference(values["test_one-step"], values["test_trained"]),
+        "untrained": Estimate.of(untrained),
+        "one": Estimate.of(one),
+        "five": Estimate.of(five),
+        "full": Estimate.of(full),
+        "difference": paired_difference(one, full),
     }
 
 
 def _at_ends(point: Point, method: str) -> int:
-    """Return how many choices of a rate or penalty are the first or last of their grid."""
-    grids = {"rate": RATES[method], "penalty": PENALTIES[method]}
+    """Return how many choices of a setting are the first or last of their grid."""
+    grids = {"rate": RATES[method], "other": PENALTIES.get(method, BUDGETS)}
     chosen = ((point.values[f"{name}_{method}"], grid) for name, grid in grids.items())
     return int(sum(np.isclose(v[:, None], grid[[0, -1]]).any(1).sum() for v, grid in chosen))
 
 
 def facts(results: Results) -> Facts:
     """Return for each task the errors and the share of one step in the gain of training."""
-    by_task = tasks(results)
-    rows = {task: [_row(task, p) for p in points] for task, points in by_task.items()}
-    trends = []
-    for task, of_task in rows.items():
-        if len(of_task) > 1:
-            line = trend("n", [row["n"] for row in of_task], [row["share"] for row in of_task])
-            trends.append({"task": task, "shares": of_task, "line": line})
-    last = [of_task[-1] for of_task in rows.values()]
-    n = max(row["n"] for row in last)
-    last = [row | {"fewer_rows": row["n"] < n} for row in last]
-    teachers = [row for row in last if row["task"] not in _NAMES.values()]
-    pictures = [row for row in last if row["task"] in _NAMES.values()]
-    all_rows = [row for of_task in rows.values() for row in of_task]
+    table = rows(results)
+    teachers = [row for row in table if row["task"] not in _IMAGES.values()]
+    pictures = [row["share"] for row in table if row not in teachers]
     return {
-        "n": n,
         "settings": SETTINGS,
+        "seeds": results["relu"][0].seeds,
         "adam_steps": DEFAULT_BUDGET["adam_steps"],
         "batch": BATCH_ROWS,
-        "teachers": teachers,
-        "pictures": pictures,
-        "rows": all_rows,
-        "choices": 4 * sum(p.seeds for points in by_task.values() for p in points),
-        "at_ends": sum(row["one_ends"] + row["full_ends"] for row in all_rows),
-        "lowest_teacher": min(row["share"].mean for row in teachers),
-        "image_shares": _range([row["share"].mean for row in pictures]),
+        "decay": WEIGHT_DECAY,
+        "rows": table,
+        "cubic": teachers[-1],
+        "choices": 4 * sum(p.seeds for grid in results.values() for p in grid),
+        "at_ends": sum(row["one_ends"] + row["full_ends"] for row in table),
+        "lowest_teacher": smallest([row["share"] for row in teachers]),
+        "highest_image": largest(pictures),
         "images": all(name in results for name in ("mnist", "fashion")),
-        "with_biases": [_row("biases", results[_WITH_BIASES][0])],
-        "trends": trends,
     }
-
-
-def _range(shares: list[float]) -> str:
-    low, high = min(shares), max(shares)
-    return f"{low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%} to {high:.0%}"

@@ -3,14 +3,15 @@
 from typing import Any
 
 from onegrad.experiments import Results, comparison_of
+from onegrad.functions.function import Function
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import kernel_bound, relative_difference
 from onegrad.studies.findings import Estimate, Facts, power_law
 
 
 def draw(results: Results) -> Any:
-    """Draw the risks of F and of its equivalent against the steps, and the gap between them."""
-    figure, ((left, right),) = style.panels(2, width=4.6, height=3.7)
+    """Draw the risks of F and of its equivalent against the steps, their gap, and a pair."""
+    figure, ((left, right, pair),) = style.panels(3, width=4.2, height=3.7)
     trained, gaussian, uniform = (results[k] for k in ("trained", "gaussian", "uniform"))
     *_, largest = trained.levels("d")
     for i, (points, label) in enumerate(((trained, "$F$: trained"), (gaussian, "Gaussian equiv."))):
@@ -26,6 +27,10 @@ def draw(results: Results) -> Any:
         style.markers(right, curve, i, f"networks, $d$ = {d}", linestyle=":")
     right.axhline(0, color="black", linewidth=0.8, label=r"Theorem 3: no gap, $n\to\infty$")
     right.set(xlabel="gradient steps", ylabel="risk of the equivalent / risk of $F$, minus 1")
+    style.markers(pair, results["pair"].curve("steps", "risk"), 0, "ReLU, teacher H₂/√2")
+    style.level(pair, float(_quadratic(results).second_moment), "kernel lower bound")
+    pair.set(xlabel="maximal gradient steps", ylabel="prediction risk", ylim=(0, None))
+    style.legend(pair, 2)
     style.legend(left, 2)
     style.legend(right, 2)
     return figure
@@ -40,6 +45,11 @@ def _gaps(results: Results) -> dict[int, Curve]:
     }
 
 
+def _quadratic(results: Results) -> Function:
+    """Return the teacher of the pair, without a linear part: kernels learn nothing of it."""
+    return results["pair"][0].problem.sigma_star
+
+
 checks = comparison_of("trained", "uniform", ("train", "test"))  # which is of one step
 
 
@@ -50,4 +60,8 @@ def facts(results: Results) -> Facts:
         first, last = Estimate.at(curve, 0), Estimate.at(curve, -1)
         rows.append({"d": d, "first": first, "last": last, "steps": int(curve.x[-1])})
     fall = power_law([row["d"] for row in rows], [row["last"] for row in rows])
-    return {"gaps": rows, "exponent": fall}
+    energy, by_steps = float(_quadratic(results).second_moment), results["pair"].ordered("steps")
+    one, many = (Estimate.of(by_steps[i].values["risk"] - energy) for i in (0, -1))
+    problem = by_steps[-1].problem
+    pair = {"d": problem.d, "steps": problem.steps, "one": one, "last": many}
+    return {"gaps": rows, "exponent": fall, "pair": pair}
