@@ -7,7 +7,7 @@ import onegrad as og
 from naive import moments
 from onegrad.parallel.cores import blas_threads
 from onegrad.ridge import NormalEquations
-from onegrad.tables.first_layer.alternating_settings import (
+from onegrad.tables.first_layer.alternating import (
     SEARCH_ROWS,
     SEARCH_WIDTH,
     AlternatingSettings,
@@ -24,7 +24,7 @@ def sized(rows, budget="default", classes=0, **parameters):
     settings = AlternatingSettings(
         budget=budget, ridge="auto", clip=4.0, classes=classes > 0, **parameters
     )
-    return settings.capacity(rows, classes)
+    return settings.plan(rows, classes)
 
 
 def test_width_follows_rows_and_classes():

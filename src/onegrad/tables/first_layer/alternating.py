@@ -19,6 +19,7 @@ Everything is judged on held-out rows. Inputs come on two scales, and searches t
 where one scale is wrong for a table, ridge leaves its neurons alone.
 """
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,17 +27,15 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats, get_ops, to_numpy
+from onegrad.exceptions import check_choice
 from onegrad.functions import resolve_activation
+from onegrad.networks.cost import Cost, product_rate
+from onegrad.parallel.cores import blas_threads
 from onegrad.parallel.threads import thread_map
-from onegrad.tables.first_layer.alternating_settings import (
-    SEARCH_ROWS,
-    AlternatingSettings,
-    Capacity,
-)
 from onegrad.tables.first_layer.gradient import gradient_outer_product, weight_gradient
 from onegrad.tables.first_layer.layer import Layer
 from onegrad.tables.first_layer.neurons import Metric, Neurons, NeuronSampler
-from onegrad.tables.first_layer.scaling import ScaledRows, Scaling
+from onegrad.tables.first_layer.scaling import ScaledRows
 from onegrad.tables.fitting.candidates import (
     FIRST_RIDGE,
     MIN_SINGLE_RIDGE,
@@ -46,11 +45,42 @@ from onegrad.tables.fitting.candidates import (
     evaluate_layer,
     lowest,
 )
-from onegrad.tables.fitting.settings import number_or_none
+from onegrad.tables.fitting.settings import (
+    FitPlan,
+    Settings,
+    check_layer,
+    check_parameter,
+    number_or_none,
+)
 from onegrad.tables.fitting.training_set import TrainingSet, metric_rows
 from onegrad.tables.model.report import listed
 from onegrad.tables.model.targets import NumericTargets, Targets
-from onegrad.tables.parts.table import PART_KINDS
+from onegrad.tables.parts.learner import MANY_CLASSES, MANY_ROWS, FitSize, Learner
+from onegrad.tables.parts.table import PART_KINDS, learners
+
+# measured: on inner splits of real tables, as docs/real_data.md tells; numbers are ratios of errors
+SAMPLE_ROWS = {"fast": 10_000, "default": 50_000, "best": 100_000}  # by budget
+SEARCH_ROWS = {"fast": 10_000, "default": 20_000, "best": 20_000}  # of them, rows of the rounds
+# members of a committee, by budget; of the default, fewer for classes and where rows are many.
+# With 3,000 rows two have 0.970 (numbers) and 0.962 (classes) of the error of one, three 0.956 and
+# 0.956, five 0.942 and 0.950; with 12,000 a second network on codes does as much for less time
+MEMBERS = {"fast": 1, "default": 3, "classes": 2, "many rows": 1, "best": 5}
+INPUT_SCALES = ("standard", "robust", "both")
+
+# searches for the neurons of a member, where rows are few and where they are many. Two for classes
+# have the log-loss of three (0.998) in two thirds of the time
+SEARCHES = {"fast": (2, 2), "numbers": (3, 4), "classes": (2, 4), "many classes": (3, 6)}
+SEARCH_WIDTH = 600  # neurons of one search; three searches cost less than one of 1,800
+FAST_SEARCH_WIDTH = 400  # with the fast budget
+MAX_SINGLE_SEARCH = 1000  # neurons up to which a width that was asked for is one search
+MAX_NEURONS_PER_ROW = 6  # keeps fits of few rows small; not tuned
+FEW_ROWS = 600  # rows up to which one more member of classes costs next to nothing
+
+# typical numbers: with them an estimate is right within a factor of two on a quiet machine
+TYPICAL_ROUNDS = 0.75  # share of the rounds of a search that is made
+TYPICAL_FURTHER_ROUNDS = 0.15  # of those at full width
+EFFICIENCY = 0.5  # of the operations counted here, relative to a matrix product's
+SQUARE_MATRICES = 5  # of the size of a Gram matrix that are held at once
 
 # share of each kind of new neurons, by whether targets are classes
 NEURON_SHARES: dict[bool, Mapping[str, float]] = {
@@ -73,18 +103,113 @@ ROUND_PATIENCE = 4  # rounds without improvement after which they end
 STEP_LENGTHS = (0.3, 1.0)  # relative lengths of the gradient step
 
 
+@dataclass(frozen=True, kw_only=True)
+class Capacity(FitPlan):
+    """The size of a committee of networks, and of the searches for their neurons."""
+
+    width: int  # neurons of a network
+    searches: int  # for them
+    rounds: int  # of new neurons in a search, at most
+    further: int  # with the neurons of all searches, at most, where targets have no noise
+    steps: int  # gradient steps after the rounds of a search, at most
+
+
+@dataclass(frozen=True)
+class AlternatingSettings(Settings):
+    """The parameters of the alternating estimators that say how rounds are made.
+
+    None is left to the rows and the budget; `classes` says whether targets are labels. Corrections
+    are "auto" and the inputs of classes on "both" scales unless somebody asked for others, or for
+    a width: then "none" and "standard".
+    """
+
+    width: int | None
+    members: int | None
+    rounds: int | None
+    budget: str
+    ridge: float | str
+    clip: float
+    inputs: str | None
+    corrections: str | None
+    classes: bool
+    patience: int | None = None
+
+    intercept = True
+
+    def __post_init__(self) -> None:
+        check_layer(1 if self.width is None else self.width, self.clip, self.ridge)
+        for name, least in {"members": 1, "rounds": 0, "patience": 1}.items():
+            if (value := getattr(self, name)) is not None:
+                check_parameter(name, value, least, integer=True)
+        check_choice("budget", self.budget, SAMPLE_ROWS)
+        if self.inputs is not None:
+            check_choice("inputs", self.inputs, INPUT_SCALES)
+        if self.corrections is not None:
+            check_choice("corrections", self.corrections, ("auto", "none"))
+
+    @property
+    def corrects(self) -> bool:
+        return (self.corrections or ("auto" if self.width is None else "none")) == "auto"
+
+    @property
+    def in_single(self) -> bool:
+        """True if candidates are compared in single precision: not those of a given width."""
+        return self.width is None
+
+    def plan(self, rows: int, outputs: int, /) -> Capacity:
+        fast, many = self.budget == "fast", rows >= MANY_ROWS
+        search_width = FAST_SEARCH_WIDTH if fast else SEARCH_WIDTH
+        width = self.width
+        if width is None:
+            kind = "many classes" if outputs >= MANY_CLASSES else "classes"
+            most = SEARCHES["fast" if fast else kind if self.classes else "numbers"][many]
+            width = min(max(MAX_NEURONS_PER_ROW * rows, 1), most * search_width)
+        searches = -(-width // search_width)
+        if self.width is not None and width <= MAX_SINGLE_SEARCH:
+            searches = 1
+        rounds = self.rounds
+        if rounds is None:
+            rounds = 32 if searches == 1 else 8 if self.classes else 24
+        further = (1 if fast or many else 2) * rounds
+        # gradient steps on the logistic loss gain nothing for pooled neurons, and cost as rounds do
+        steps = 4 if self.classes and searches == 1 else 0
+        members = self.members_for(rows)
+        # both scales for classes if searches take turns
+        both = self.width is None and self.classes and searches > 1
+        per_member = searches * (1 + rounds + 2 * steps) + (1 + further if searches > 1 else 0)
+        return Capacity(
+            scale=self.inputs or ("both" if both else "standard"),
+            members=members,
+            max_candidates=members * per_member,
+            width=width,
+            searches=searches,
+            rounds=rounds,
+            further=further,
+            steps=steps,
+        )
+
+    def members_for(self, rows: int) -> int:
+        """Return the number of members for a sample of so many rows."""
+        if self.members is not None or self.width is not None:
+            return self.members or 1
+        if self.budget != "default" or rows >= MANY_ROWS:
+            return MEMBERS["many rows" if self.budget == "default" else self.budget]
+        return MEMBERS["classes" if self.classes and rows > FEW_ROWS else "default"]
+
+    def part_learners(self, training_set: TrainingSet) -> dict[str, Learner] | None:
+        if not self.corrects:
+            return None
+        scaling, outputs = training_set.scaling, training_set.targets.outputs
+        of_rows = len(training_set.keys), 0.0, scaling.columns, scaling.copies, outputs
+        return learners(FitSize(*of_rows, self.classes, self.budget, self.patience))
+
+
 def learn(
     training_set: TrainingSet, settings: AlternatingSettings, rng: np.random.Generator
 ) -> Candidates:
-    """Search for neurons on some rows of the sample."""
-    return search(training_set.first(SEARCH_ROWS[settings.budget]), settings, rng)
-
-
-def search(
-    training_set: TrainingSet, settings: AlternatingSettings, rng: np.random.Generator
-) -> Candidates:
     """Pool the neurons of all searches, which run in parallel, and go on at full width."""
-    capacity = settings.capacity(training_set.sample_rows, training_set.targets.outputs)
+    capacity = settings.plan(len(training_set.keys), training_set.targets.outputs)
+    training_set = training_set.first(SEARCH_ROWS[settings.budget])
     sampler = NeuronSampler.of(training_set.update, float(settings.clip), training_set.ops)
     wide = NeuronSearch(training_set, settings, capacity, capacity.width, sampler, rng)
     if capacity.searches == 1:
@@ -104,26 +229,22 @@ def search(
     ]
     results = [*thread_map(lambda search: search.run(), searches, training_set.threads)]
     best = [result.best for result in results]
-    pooled = evaluate_layer(
-        training_set,
-        pool([candidate.layer for candidate in best], training_set.scaling, turns),
+    wide = replace(wide, fine=True)
+    pooled = wide.evaluate(
+        wide.pool([candidate.layer for candidate in best], turns),
+        min(candidate.ridge for candidate in best),
         {key: [candidate.label[key] for candidate in best] for key in ("update", "round")},
-        ridge=number_or_none(settings.ridge),
-        first_ridge=min(candidate.ridge for candidate in best),
-        fine=True,  # many neurons, few rows: half decades have 0.989 of the error of decades
-        worth=True,
-        single=settings.in_single,
     )
     more = [
         replace(candidate, label={"update": ["neurons"], "round": [candidate.label["round"]]})
-        for candidate in replace(wide, fine=True).continue_from(pooled)
+        for candidate in wide.continue_from(pooled)
     ]
     of_searches = [
         replace(candidate, label={"search": number, **candidate.label})
         for number, result in enumerate(results)
         for candidate in result.tried
     ]
-    untrained = pool([result.untrained for result in results], training_set.scaling, turns)
+    untrained = wide.layer(wide.pool([result.untrained for result in results], turns))
     return Candidates(untrained, [*of_searches, pooled, *more], lowest([pooled, *more]))
 
 
@@ -140,7 +261,9 @@ class NeuronSearch:
     width: int  # neurons that are looked for
     sampler: NeuronSampler
     rng: np.random.Generator
-    fine: bool = False  # whether the ridge is chosen by half decades
+    # whether the ridge is chosen by half decades: for many neurons and few rows, with 0.989 of the
+    # error of decades
+    fine: bool = False
 
     def run(self) -> Candidates:
         """Try all rounds and steps, the untrained layer first, and let held-out rows choose."""
@@ -253,10 +376,9 @@ class NeuronSearch:
         self, neurons: Neurons, first_ridge: float, label: Mapping[str, Any], worth: bool = True
     ) -> Candidate:
         """Evaluate the layer of these neurons."""
-        clip, scaling = float(self.settings.clip), self.training_set.scaling
         return evaluate_layer(
             self.training_set,
-            Layer(scaling, neurons.W, neurons.b, RELU, True, clip),
+            self.layer(neurons),
             label,
             ridge=number_or_none(self.settings.ridge),
             first_ridge=first_ridge,
@@ -264,6 +386,23 @@ class NeuronSearch:
             worth=worth,
             single=self.settings.in_single,
         )
+
+    def layer(self, neurons: Neurons) -> Layer:
+        """Return the layer of these neurons."""
+        scaling, clip = self.training_set.scaling, float(self.settings.clip)
+        return Layer(scaling, neurons.W, neurons.b, RELU, True, clip)
+
+    def pool(self, layers: Sequence[Layer], turns: Sequence[int]) -> Neurons:
+        """Return all neurons of layers, each on the scale whose turn it was."""
+        parts = []
+        for layer, turn in zip(layers, turns, strict=True):
+            W, first = (
+                np.zeros((len(layer.W), self.training_set.inputs)),
+                turn * layer.scaling.columns,
+            )
+            W[:, first : first + layer.W.shape[1]] = layer.W
+            parts.append(Neurons(W, layer.b))
+        return sum(parts[1:], parts[0])
 
 
 def loss_gradient(rows: ScaledRows, candidate: Candidate, targets: Targets) -> Floats:
@@ -279,18 +418,6 @@ def loss_gradient(rows: ScaledRows, candidate: Candidate, targets: Targets) -> F
         return targets.residual(f, block.t)
 
     return weight_gradient(rows, layer, readout.coef[layer.width - len(layer.W) :], residual)
-
-
-def pool(layers: Sequence[Layer], scaling: Scaling, turns: Sequence[int]) -> Layer:
-    """Return the layer of all their neurons, each on the scale whose turn it was."""
-    d = scaling.columns
-    parts = []
-    for layer, turn in zip(layers, turns, strict=True):
-        W = np.zeros((len(layer.W), len(scaling.centre)))
-        W[:, turn * d : turn * d + layer.W.shape[1]] = layer.W
-        parts.append(Neurons(W, layer.b))
-    neurons = sum(parts[1:], parts[0])
-    return replace(layers[0], scaling=scaling, W=neurons.W, b=neurons.b, step=None)
 
 
 def _flattened(value: Any) -> list[Any]:
@@ -319,3 +446,53 @@ def describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
         if name in choice:
             lines.append((name, kind.detail.format(listed("{}", choice[name]))))
     return lines
+
+
+def round_flops(n: float, d: float, N: float) -> float:
+    r"""Operations of a round of a search for N neurons on n rows of d inputs.
+
+    .. math:: n N^2 + 2 N^3 + 11\,n d N
+
+    for the Gram matrix, the factors of a few ridges with the worth of each neuron, and the features
+    of the layer and of its entrants.
+    """
+    return n * N**2 + 2 * N**3 + 11 * n * d * N
+
+
+def estimated_cost(
+    settings: AlternatingSettings,
+    rows: int,
+    sampled: int,
+    inputs: int,
+    outputs: int,
+    hold_out: float,
+) -> Cost:
+    """Estimate what a fit costs on this machine; `inputs` are those after encoding.
+
+    Bytes are features of all rows, written and read once each. Seconds of a processor follow from
+    the rate of products that is measured here.
+    """
+    capacity = settings.plan(sampled, outputs)
+    copies = 1 + (capacity.scale == "both")
+    of_settings = settings.classes, settings.budget, settings.patience
+    size = FitSize(sampled, hold_out, inputs, copies, outputs, *of_settings)
+    d, N = copies * inputs, capacity.width
+    width = N + d
+    searched = min(size.learned, (1 - hold_out) * SEARCH_ROWS[settings.budget])
+    per_round = round_flops(searched, inputs, N / capacity.searches)
+    flops = capacity.searches * (1 + TYPICAL_ROUNDS * capacity.rounds) * per_round
+    if capacity.searches > 1:
+        further = 1 + TYPICAL_FURTHER_ROUNDS * capacity.rounds
+        flops += further * round_flops(searched, d, N)
+    if settings.corrects:
+        flops += sum(learner.flops(size) for learner in learners(size).values())
+    flops += searched * width**2  # spectrum of the untrained layer
+    flops += rows * (width**2 + 2 * d * N) + width**3  # second pass and readout
+    flops *= capacity.members
+    held_out_features = hold_out * min(sampled, SEARCH_ROWS[settings.budget]) * width
+    of_sample = sampled * (3 * d + 2 * outputs)
+    memory = 8 * ((capacity.members + SQUARE_MATRICES) * width**2 + held_out_features + of_sample)
+    with blas_threads(1):
+        rate = product_rate(clock=time.process_time)
+    seconds = flops / (EFFICIENCY * rate)
+    return Cost(flops, 16.0 * rows * width * capacity.members, int(memory), seconds)

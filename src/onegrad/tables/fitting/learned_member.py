@@ -123,7 +123,7 @@ def choose_parts(
     """
     training_set, judged, best = ridge.training_set, ridge.judged, ridge.best
     rows, targets = judged.held_out, training_set.targets
-    if not len(rows) or training_set.sample_rows < MIN_ROWS:
+    if not len(rows) or len(training_set.keys) < MIN_ROWS:
         return ridge
     member, scores = ridge, {"ridge": best.predicted}
     fit, chosen = PartFit(training_set, judged, best, seed, number), dict[str, Trial]()

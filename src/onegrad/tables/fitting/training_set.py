@@ -37,8 +37,7 @@ class TrainingSet:
     held_out: ScaledRows
     scaling: Scaling  # x -> z
     targets: Targets  # y -> t, and its loss
-    sample_rows: int
-    keys: RowKeys  # (sample_rows,) in order, those held out last
+    keys: RowKeys  # of all rows of the sample, in order, those held out last
     calibration: CalibrationRows
     step_rows_end: int  # key below which rows are left out of the final model's readout, too
     threads: int  # that add up moments
@@ -52,7 +51,7 @@ class TrainingSet:
 
     def first(self, rows: int) -> TrainingSet:
         """Return the training set of so many rows of the sample at most, random ones."""
-        share = rows / self.sample_rows
+        share = rows / len(self.keys)
         if share >= 1:
             return self
         learned, held = (max(int(share * len(part)), 1) for part in (self.update, self.held_out))
@@ -128,9 +127,7 @@ class ScaledSample:
     """A sample of rows as numbers, in the order of their keys, and how the numbers were made."""
 
     rows: ScaledRows  # with weights that include those of classes
-    row_weights: Floats  # (n,) as they came
-    keys: RowKeys
-    copies: Floats  # (n,) how many equal rows each stands for
+    sample: Sample  # the same rows as they came
     encoding: Encoding | None  # table -> x; None for matrices
     scaling: Scaling  # x -> z
     targets: Targets  # y -> t, and its loss
@@ -149,7 +146,7 @@ class ScaledSample:
 
         `step_share` of the rows make the first-layer update and nothing else; None: all make both.
         """
-        w, rows = self.row_weights, self.rows
+        rows, w, keys = self.rows, self.sample.w, self.sample.keys
         held = held_rows(w, hold_out, member)
         update = readout = ~held
         step_rows_end = 0
@@ -157,16 +154,16 @@ class ScaledSample:
             middle = np.cumsum(w) - 0.5 * w  # weight below the middle of each row
             before = middle < step_share * w.sum()
             update, readout = before & ~held, ~before & ~held
-            step_rows_end = int(self.keys[before.argmin()])  # the first row that is not before
+            step_rows_end = int(keys[before.argmin()])  # the first row that is not before
         if not update.any() or not readout.any():
             problem = f"needs at least 2 rows besides those held out; there are {(~held).sum()}"
             raise InvalidInput("rows", "fresh", problem=problem)
         if isinstance(self.targets, NumericTargets):
-            calibration = CalibrationRows.choose(rows, self.keys, self.copies, held, readout)
+            calibration = CalibrationRows.choose(rows, keys, self.sample.copies, held, readout)
         else:
             # as they are, equal ones left out together: a weight is a number of rows
             one = np.ones(held.sum())
-            calibration = CalibrationRows(rows[held], self.keys[held], rows.w[held], one)
+            calibration = CalibrationRows(rows[held], keys[held], rows.w[held], one)
         learned = rows[update]
         return TrainingSet(
             learned,
@@ -174,8 +171,7 @@ class ScaledSample:
             rows[held],
             self.scaling,
             self.targets,
-            len(rows),
-            np.concatenate([self.keys[~held], self.keys[held]]),
+            np.concatenate([keys[~held], keys[held]]),
             calibration,
             step_rows_end,
             threads,
@@ -208,7 +204,7 @@ def scale_sample(sample: Sample, task: LearningTask, scale: str) -> ScaledSample
     elif scale == "both":
         scaling = Scaling.standard(x, sample.w, MAX_SCALED_INPUT) + Scaling.robust(x, sample.w)
     rows = ScaledRows(scaling(x), t, targets.weighted(t, sample.w))
-    return ScaledSample(rows, sample.w, sample.keys, sample.copies, encoding, scaling, targets)
+    return ScaledSample(rows, sample, encoding, scaling, targets)
 
 
 def held_rows(w: Floats, share: float, member: int = 0) -> Mask:

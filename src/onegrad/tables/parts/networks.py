@@ -287,7 +287,7 @@ def train_coded_network(
         scores = (network.outputs(u_held_out) / logits_per_score).astype(np.float64)
         return training_set.score(training_set.losses(scores))
 
-    flops = 6.0 * training_set.sample_rows * sum(W.size for W in weights)  # of one epoch
+    flops = 6.0 * len(training_set.keys) * sum(W.size for W in weights)  # of one epoch
     epochs = min(plan.epochs, max(int(MAX_FLOPS / flops), MIN_EPOCHS))
     affordable = max(int(2 * MAX_FLOPS / flops) // epochs, 1)
     batch_rows = min(max(len(rows) // STEPS_PER_EPOCH, MIN_BATCH), MAX_BATCH)

@@ -6,11 +6,7 @@ from typing import Any
 from onegrad.exceptions import named_arguments
 from onegrad.networks.cost import Cost
 from onegrad.tables.first_layer import alternating
-from onegrad.tables.first_layer.alternating_settings import (
-    SAMPLE_ROWS,
-    AlternatingSettings,
-    alternating_cost,
-)
+from onegrad.tables.first_layer.alternating import SAMPLE_ROWS, AlternatingSettings
 from onegrad.tables.fitting.settings import settings_from
 from onegrad.tables.sklearn_api.base import FeatureLearner
 from onegrad.tables.sklearn_api.docstrings import with_shared_sections
@@ -81,8 +77,8 @@ class _Alternating(FeatureLearner):
         rows, columns : shape of the data; a categorical column counts once per category.
         outputs : number of targets, or of classes if there are more than two.
         """
-        sampled = min(rows, self._sample_rows() or rows)
-        return alternating_cost(self._settings(), rows, sampled, columns, outputs, self.hold_out)
+        sizes = rows, min(rows, self._sample_rows() or rows), columns, outputs
+        return alternating.estimated_cost(self._settings(), *sizes, self.hold_out)
 
 
 @with_shared_sections
