@@ -78,7 +78,8 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
     eq, readout, d = evaluation.equations, problem.readout, problem.d
     step, numbers, gap = eq.step, eq.step.activation, max(evaluation.gap, 1e-9)
     rows = step.laws.step_count
-    t = abs(step.gamma * numbers.c1 * step.b)
+    later = (step.laws.update.second or 0.0) / float(np.sqrt(problem.N))
+    t = abs((step.gamma + later) * numbers.c1 * step.b)
     smallest = min(problem.n, d, problem.N, rows)
     energy = problem.sigma.second_moment
     tails = max(slope_kurtosis(problem.sigma) - 1, 0.0)

@@ -61,7 +61,7 @@ from onegrad.theory.uniform.features import (
 )
 from onegrad.theory.uniform.fit import own_scale
 from onegrad.theory.uniform.laws.labels import LabelLaw, along_linear
-from onegrad.theory.uniform.laws.neurons import Types
+from onegrad.theory.uniform.laws.neurons import MIN_SHARE_OFF_PLANE, Types
 from onegrad.theory.uniform.laws.rows import (
     GAUSSIAN_NOISE_POINTS,
     INDEPENDENT_POINTS,
@@ -189,11 +189,10 @@ def take_second_step(
     R12 = grown * R11 + start * R01 + shared
     R22 = grown * (R12 + shared) + start * R02 + np.outer(phi0 * gamma**2 * energy, s**2)
     R22 = np.maximum(R22, MIN_ENERGY)
-    covariance = np.einsum("ikr,ur->uik", both.overlap, R22) / d
-    more = plane - np.einsum("ikr,ur->uik", step.overlap, R11) / d
-    kept = np.einsum("iir,ur->ui", step.overlap, grown)
-    old = step.directions
-    covariance[:, :old, :old] += kept[:, :, None] * kept[:, None] * more
+    products = Products(R00, R01, R11, R22, grown, start)
+    covariance, rho2, along_first = _weights_in_the_plane(
+        step, both, first, plane, moments, batch, gamma, products
+    )
     growth = ((R01 * grown) @ omega) / (R01 @ omega)
     own_reading = R02 @ (omega * s)
     variance, slope = np.full(len(gamma), MIN_ENERGY), np.zeros(len(gamma))
@@ -207,8 +206,8 @@ def take_second_step(
         own=growth * (rest + first.own) - rest,
         epsilon=growth * first.epsilon,
         s=weights[:, 0],
-        along=R02 @ omega,
-        rho=np.sqrt(R22 @ omega),
+        along=along_first + R02 @ omega,
+        rho=np.sqrt(np.maximum(rho2 + R22 @ omega, MIN_SHARE_OFF_PLANE * (R22 @ omega))),
         own_reading=own_reading,
         grown=growth**2 * first.grown,
         own_slope=slope,
@@ -231,6 +230,79 @@ def _products_of_weights(
     R01 *= (first.along / (R01 @ omega))[:, None]
     R11 *= (first.rho**2 / (R11 @ omega))[:, None]
     return R00, R01, R11
+
+
+@dataclass(frozen=True)
+class Products:
+    """Products of weights before and after the steps in the groups of eigenvalues, (U, R)."""
+
+    R00: Floats
+    R01: Floats
+    R11: Floats
+    R22: Floats
+    grown: Floats  # factor of the weights after the first step in those after the second
+    start: Floats  # and of the initial ones
+
+
+def _weights_in_the_plane(
+    step: Step,
+    both: Step,
+    first: Types,
+    plane: Floats,
+    moments: StepMoments,
+    batch: SecondBatch,
+    gamma: Floats,
+    of: Products,
+) -> tuple[Floats, Floats, Floats]:
+    r"""Return the covariance of weights along the special directions, (U, p, p).
+
+    Also what they add to rho^2 and to the part along the initial input. Of
+
+    .. math:: w^2 = \big(1 - \delta + \Sigma\gamma_2gE[r_2D_1XX^\top]\big)w^1
+        + \Sigma\gamma_2gE[r_2D_{00}XX^\top]w^0 + \text{noise}
+
+    averages over rows are matrices along the directions of the first step, and numbers off them.
+    """
+    s, d, old = both.inputs.s, step.inputs.d, step.directions
+    size = both.parts.shape[1]
+    E = both.parts[:old].reshape(old, -1)
+    s = np.tile(s, size)
+    XX = batch.second[:, :old, :old]
+    excess = XX - batch.length[:, None, None] * np.eye(old)
+
+    def lifted(on_directions: Floats) -> Floats:
+        return np.asarray(E.T @ on_directions @ E)
+
+    def diagonal(of_groups: Floats) -> Floats:
+        return np.tile(of_groups, size)[:, None] * np.eye(len(s))
+
+    def matrix(of_slopes: Floats) -> Floats:
+        mean = np.einsum("g,gu,gik->uik", batch.p * batch.r, of_slopes, excess)
+        return s[:, None] * lifted(gamma[:, None, None] * mean)
+
+    M1, M0 = matrix(batch.bend), matrix(batch.start)
+    K1, K0 = diagonal(of.grown), diagonal(of.start)
+    C11 = diagonal(of.R11 / d)
+    C11 = C11 + lifted(plane - E @ C11 @ E.T)
+    C00 = diagonal(of.R00 / d)
+    M = s[:, None] * lifted(moments.M - moments.mean * np.eye(old))
+    C10 = (diagonal(of.R01 / of.R00) + (first.epsilon * first.size)[:, None, None] * M) @ C00
+
+    def moved(K1: Floats, K0: Floats) -> Floats:
+        cross = K1 @ C10 @ K0.swapaxes(1, 2)
+        return np.asarray(
+            K1 @ C11 @ K1.swapaxes(1, 2) + cross + cross.swapaxes(1, 2) + K0 @ C00 @ K0
+        )
+
+    slopes = batch.slope_square - batch.slope**2
+    noise = np.einsum("g,gu,gik->uik", batch.p * batch.r2, slopes, excess)
+    noise = s[:, None] * lifted((step.phi0 * gamma**2 / d)[:, None, None] * noise) * s
+    more = moved(K1 + M1, K0 + M0) - moved(K1, K0) + noise
+    others = of.R22 - of.grown**2 * of.R11 - 2 * of.grown * of.start * of.R01
+    total = more + moved(K1, K0) + diagonal((others - of.start**2 * of.R00) / d)
+    basis = both.parts.reshape(both.directions, -1)
+    along = np.einsum("uik,uki->u", M1, C10) + np.einsum("uik,uki->u", M0, C00)
+    return basis @ total @ basis.T, np.einsum("uii->u", more), along
 
 
 def _with_directions(step: Step, first: Types, along: Floats, off: Floats) -> tuple[Step, Floats]:
