@@ -77,7 +77,7 @@ def build_parser(commands: Sequence[str] = COMMANDS) -> Parser:
     """Return the parser of the program, with the parsers of these commands."""
     parser = Parser(
         prog="onegrad",
-        usage="onegrad COMMAND ...\n       onegrad COMMAND --help",
+        usage="onegrad COMMAND [--help] ...",
         description="What a network learns in one gradient step: theory, simulation, estimators.",
         epilog="example: onegrad predict --alpha 0:0.5:11",
     )

@@ -6,7 +6,7 @@ import argparse
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -183,11 +183,8 @@ def _write(args: argparse.Namespace, blocks: Iterator[Columns]) -> int:
     """Write the columns of all blocks and return the number of rows."""
     if args.out.suffix != ".npz":
         return write_tables(args.out, args.out.suffix, map(_table, blocks), args.escape)
-    with atomic_write(args.out) as file:
-        return _write_arrays(file, list(blocks))
-
-
-def _write_arrays(file: IO[bytes], pieces: list[Columns]) -> int:
+    pieces = list(blocks)
     joined: Columns = {name: np.concatenate([p[name] for p in pieces]) for name in pieces[0]}
-    np.savez(file, **joined)
+    with atomic_write(args.out) as file:
+        np.savez(file, **joined)
     return len(next(iter(joined.values())))

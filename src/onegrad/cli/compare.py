@@ -6,9 +6,7 @@ from typing import Any
 
 from onegrad.cli.options import add_plot, add_problem_command, read_problem_options
 from onegrad.cli.output import check_plot, print_json, print_table, print_title, save_figure
-from onegrad.cli.parser import options_of
 from onegrad.cli.simulate import count_networks, read_seeds
-from onegrad.problem import QUICK_START
 
 _EXAMPLES = (
     "onegrad compare                     # the default setting: that of the docs' first page",
@@ -19,14 +17,11 @@ _EXAMPLES = (
 def add_parser(subparsers: Any) -> None:
     """Add `onegrad compare`."""
     description = (
-        "Compare theory with real networks: errors at each step size, the bound for kernels and "
-        "the spikes, and a sentence that says whether they agree."
+        "Compare theory with real networks: errors at six steps, from none to the --alpha given "
+        "(or at those listed), the bound for kernels and the spikes, and whether they agree."
     )
     summary = "theory compared with real networks"
     parser = add_problem_command(subparsers, "compare", summary, description, *_EXAMPLES)
-    (step,) = (option for option in options_of(parser) if option.dest == "alpha")
-    default = QUICK_START["alpha"]
-    step.help = f"largest exponent of the step, or a list of exponents (default: 0 to {default})"
     parser.add_argument("--seeds", default="10", metavar="K", help="networks (default 10)")
     parser.add_argument("--device", default="cpu", help="cpu (NumPy), torch, cuda or cuda:k")
     add_plot(parser, "the comparison")

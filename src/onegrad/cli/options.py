@@ -17,14 +17,7 @@ from onegrad.io.ranges import parse_numbers
 from onegrad.problem import FIELDS, QUICK_START, RATIO_FIELDS, Problem
 from onegrad.problem.conventions import size_from_ratio
 
-METAVARS = {
-    "whole": "X",
-    "number": "X",
-    "numbers": "X,X",
-    "text": "F",
-    "law": "LAW",
-    "choice": "WHICH",
-}
+METAVARS = {"text": "F", "law": "LAW", "choice": "WHICH"}  # others are numbers: X
 MAX_POINTS = 10_000  # of one command, which prints them all; a sweep has no limit
 SIZES = ("n", "d", "N")
 POINT = ("alpha", "eta", "ridge")
@@ -97,7 +90,7 @@ def add_problem_command(subparsers: Any, *texts: str) -> argparse.ArgumentParser
         default = "" if name == "eta" else QUICK_START.get(name, fields[name].default)
         field = replace(fields[name], default=default)
         group = everyday if name in EVERYDAY_FIELDS else more
-        settings: dict[str, Any] = {"metavar": METAVARS.get(field.kind), "dest": name}
+        settings: dict[str, Any] = {"metavar": METAVARS.get(field.kind, "X"), "dest": name}
         if field.kind == "flag":
             settings = {"action": "store_true"}
         group.add_argument(field.option, help=field.summary.replace("%", "%%"), **settings)

@@ -30,8 +30,10 @@ class Parser(argparse.ArgumentParser):
         if action.choices is None or value in action.choices:
             return
         choices = [str(choice) for choice in action.choices]
-        message = f"{value!r:.60} is not one of {', '.join(choices)}"
-        raise argparse.ArgumentError(action, _suggestion(str(value), choices) + message)
+        near = closest(str(value), choices)
+        meant = f"did you mean {near}? " if near else ""
+        message = f"{meant}{value!r:.60} is not one of {', '.join(choices)}"
+        raise argparse.ArgumentError(action, message)
 
 
 def subcommands(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
@@ -88,8 +90,3 @@ def check_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
         bare = name.lstrip("-")
         if near := bare if bare in names else closest(bare, names):
             parser.error(f"did you mean {names[near]}? {name!r:.60} is not an option")
-
-
-def _suggestion(value: str, choices: Sequence[str]) -> str:
-    near = closest(value, choices)
-    return f"did you mean {near}? " if near else ""

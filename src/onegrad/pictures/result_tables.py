@@ -53,7 +53,7 @@ def _cell(value: Any) -> str:
 def _text(value: Any) -> str:
     if not isinstance(value, float):
         return str(value)
-    return f"{value:.5g}" if not abs(value) < MIN_SHOWN else "0"
+    return f"{0.0 if abs(value) < MIN_SHOWN else value:.5g}"
 
 
 def field_text(value: Any) -> str:
