@@ -67,13 +67,12 @@ def _pictures(estimator: Any, assessment: Any) -> Iterator[dict[str, str]]:
 
 def _picture(caption: str, draw: Callable[[Any], object]) -> dict[str, str]:
     import matplotlib
-    from matplotlib.figure import Figure
 
     from onegrad.pictures import style
 
     with matplotlib.rc_context(style.RC):
-        figure = Figure(figsize=(5.4, 3.6), layout="constrained")
-        draw(figure.subplots())
+        figure, axes = style.panels(1, width=5.4, height=3.6)
+        draw(axes[0, 0])
         svg = io.BytesIO()
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     data = base64.b64encode(svg.getvalue()).decode()

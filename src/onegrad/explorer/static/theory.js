@@ -40,20 +40,21 @@ export class Theory {
    *  While the gesture goes on (`moving`) only single points are asked for, the newest first. */
   update(state, moving) {
     this.state = state;
-    this.refresh("instant", stepless(state));
-    this.refresh("spectrum", ridgeless(state));
-    if (!moving || this.network?.seconds < QUICK) this.trainOne();
-    else this.fresh.network = false;
     for (const part of CURVES) {
       const key = this.key(part);
       const curve = this.curves.get(key);
       if (curve?.length) this.shown[part] = curve;
       if (this.running[part] && this.running[part].key !== key) this.stop(part);
     }
+    // one process answers these three in turn: first the numbers that the eye waits for
     if (this.onCurve()) {
       this.asked.here = this.here = null;
       this.fresh.here = false;
     } else this.refresh("here", query(state));
+    this.refresh("spectrum", ridgeless(state));
+    this.refresh("instant", stepless(state));
+    if (!moving || this.network?.seconds < QUICK) this.trainOne();
+    else this.fresh.network = false;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.compute(), moving ? QUIET.moving : QUIET.still);
   }
