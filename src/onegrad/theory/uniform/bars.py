@@ -59,6 +59,7 @@ class Neglected(enum.Enum):
     SECOND_MOMENTS = "second moments of the step that differ from network to network"
     TEACHERS = "errors that differ from teacher to teacher"
     PRODUCTS = "a preconditioned step that lengthens neurons"
+    UNEVEN = "rows of uneven lengths, which are not as good as Gaussian ones"
 
 
 TermSizes = dict[Neglected, float]
@@ -93,13 +94,14 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
     noise = (step.gamma * step.b) ** 2 * numbers.nu * max(1 - theta2, 0.0)  # of weights, about
     lengthened = noise / (1 + noise)
     teacher, isotropic = step.labels.teacher, step.inputs.isotropic
-    label_energy = teacher.second_moment + problem.noise**2
+    label_energy = step.labels.energy
     labels = label_energy / evaluation.test
     along, off = (max(share - 1 / (1 + d), 0.0) for share in (eq.along_v, eq.off_v))
     dominant = max(along, off) * (not isotropic)
     blown_up = max(eq.growth - 1, 0.0) / (eq.growth + LARGE_GROWTH)
     # share of the step in the variance of weights
     moved = np.maximum(1 - (eq.types.size / eq.types.rho) ** 2, 0.0) * (numbers.c2 != 0.0)
+    scales, shares = step.inputs.scales
     products = float(eq.types.weight @ moved**2) * (problem.update == "preconditioned")
     # features that are nearly products of two inputs know the step's rows beyond their linear part;
     # the power is that of H1 + H2/2 and relu, which need nothing
@@ -141,6 +143,7 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
         Neglected.BLOWN_UP_EQUAL: blown_up * (readout == "constant"),
         Neglected.SECOND_MOMENTS: different / (1 + different) * (not isotropic),
         Neglected.PRODUCTS: products,
+        Neglected.UNEVEN: float(np.sqrt(shares @ (scales - 1) ** 2)),
     }
 
 

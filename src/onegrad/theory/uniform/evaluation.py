@@ -43,6 +43,7 @@ from onegrad.theory.uniform.laws.rows import (
     StepMoments,
     fresh_rows,
     points_of_step,
+    row_sizes,
     rows_by_index,
     rows_of_both,
     rows_of_step,
@@ -51,7 +52,7 @@ from onegrad.theory.uniform.laws.rows import (
 from onegrad.theory.uniform.laws.table import Laws
 from onegrad.theory.uniform.pencil import Forms, Parameter, Pencil
 from onegrad.theory.uniform.response import Response, respond
-from onegrad.theory.uniform.rules import TWO_POINT_NODES, index_rule
+from onegrad.theory.uniform.rules import index_rule
 from onegrad.theory.uniform.second_step import (
     RESIDUAL_NODES,
     first_batch_again,
@@ -189,11 +190,12 @@ def discretise(laws: Laws, nodes: Nodes) -> Equations:
     deviation = np.sqrt(2 * step.bulk_trace / d)
     if not inputs.isotropic:
         deviation = min(deviation, MAX_LENGTH_DEVIATION)
+        deviation *= inputs.evenness
     several = laws.same_rows or step.coherent
-    lengths = (1 + TWO_POINT_NODES * deviation).tolist() if several else [1.0]
+    sizes = row_sizes(inputs, deviation if several else 0.0)
     steep = steepness(step)
     resolved = laws.same_rows or step.preconditioner is not None  # the index of rows of the step
-    points = points_of_step(step, lengths, steep if resolved else None)
+    points = points_of_step(step, sizes, steep if resolved else None)
     moments = step_moments(step, points)
     types = neuron_types(step, moments, readouts(step, moments, nodes.readout))
     plane = weights_in_the_plane(step, types, moments)
@@ -298,9 +300,9 @@ def _discretise_two_steps(laws: Laws, nodes: Nodes) -> Equations:
     if not step.inputs.isotropic:
         deviation = min(deviation, MAX_LENGTH_DEVIATION)
     again = laws.update.again
-    lengths = (1 + TWO_POINT_NODES * deviation).tolist() if again or step.coherent else [1.0]
+    sizes = row_sizes(laws.inputs, deviation if again or step.coherent else 0.0)
     steep = steepness(step)
-    points = points_of_step(step, lengths, steep if again else None)
+    points = points_of_step(step, sizes, steep if again else None)
     moments = step_moments(step, points)
     assert laws.update.second is not None
     gamma = step.gamma + laws.update.second / float(np.sqrt(laws.neurons.N))
@@ -314,6 +316,7 @@ def _discretise_two_steps(laws: Laws, nodes: Nodes) -> Equations:
         batch = first_batch_again(step, first, one_batch)
     else:
         one_batch = rows_of_step(step, batch_rows, points, moments, nodes.residual)
+        lengths = [size.length for size in sizes]
         batch = second_batch(step, first, plane[:, 0, 0], lengths, moments)
     second = take_second_step(step, first, plane, moments, batch)
     both, types, plane = second.step, second.types, second.plane
@@ -417,7 +420,7 @@ def forms_of(
         e^0 = (B_1,\ B_0/|w| - \varphi_0\ell r\varepsilon B_1,\ 0)
     """
     U, G = len(types.g), len(rows.length)
-    noise = types.gamma * np.sqrt(step.activation.nu)
+    noise = types.gamma * np.sqrt(types.nu)
     moved: tuple[int, ...] = ()
     W = square = np.zeros((G, 0, 0, U))
     if rows.rows.step:

@@ -178,9 +178,11 @@ def fresh_features(step: Step, types: Types, rows: Population, along_v: Floats) 
     """
     sigma = step.laws.neurons.activation
     square_length, kappa = rows.length[:, None, None], rows.kappa[:, :, None]
-    deviation_of_length = abs(float(np.ptp(rows.length))) / 2
-    mean = types.s * kappa
-    variance = types.rho**2 * square_length + along_v * (kappa**2 - 1)
+    special = np.tile(step.inputs.scales[0], 2)[:, None, None]
+    longer, shorter = np.split(rows.length, 2)
+    deviation_of_length = abs(float((longer / shorter - 1)[0] / (longer / shorter + 1)[0]))
+    mean = types.bias + types.s * kappa
+    variance = types.rho**2 * square_length + along_v * (kappa**2 - special)
     deviation = np.sqrt(np.maximum(variance, MIN_VARIANCE * types.rho**2))
 
     features = averaged_features(sigma, mean, deviation, deviation_of_length)

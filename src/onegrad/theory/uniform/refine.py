@@ -93,7 +93,7 @@ def refine(
     means = refine_draws(cases, rtol, start)
     equations = [case.equations for case in means.cases]
     share = float(np.mean([max(eq.along_v, eq.off_v) for eq in equations]))
-    if share > MAX_SHARE:
+    if share > MAX_SHARE and spectrum is None:  # bars say what rows of a user are worth
         covered = "steps that leave no direction of the inputs most of a neuron's variance"
         raise OutOfScope("uniform", "eta", problem.step, covered)
     if error_of_mean(means) > MAX_ERROR_OF_MEAN and len(cases) >= FEW_DRAWS:
@@ -236,9 +236,7 @@ def with_bars(problem: Problem, refinement: Refinement) -> Errors:
         text = f"uniform theory: computed to within {100 * error:.1g} % (see quadrature_error)"
         warnings = (*warnings, AssumptionWarning("uniform", "quadrature_error", text))
     laws, first = cases[0].equations.step.laws, cases[0]
-    energies = [
-        case.equations.step.labels.teacher.second_moment + problem.noise**2 for case in cases
-    ]
+    energies = [case.equations.step.labels.energy for case in cases]
     rows = [pi.size for pi in (state.pi for state in first.solution.state.rows)]
     return Errors(
         train=refinement.train,

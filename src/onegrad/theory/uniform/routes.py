@@ -60,16 +60,16 @@ def uniform_errors(
     for kind, pairs in groupby(zip(kinds, problems, strict=True), key=lambda pair: pair[0]):
         part = [problem for _, problem in pairs]
         if kind == "covariance":
-            points += covariance_errors(part, rtol, None, inputs)
+            points += covariance_errors(part, rtol, None)
         else:
-            points += _engine_errors(part, rtol, nodes)
+            points += _engine_errors(part, rtol, nodes, inputs)
     return _columns(points)
 
 
 def kind_of(problem: Problem, inputs: InputSpectrum | None = None) -> str:
     """Return whether the engine serves a problem, or equations for a covariance."""
     if inputs is not None:
-        return "covariance"
+        return "engine"
     others = [field for field in EXTENSION_FIELDS if field != "inputs"]
     plain_otherwise = not any(_is_set(problem, field) for field in others)
     plain_otherwise &= all(
@@ -81,19 +81,23 @@ def kind_of(problem: Problem, inputs: InputSpectrum | None = None) -> str:
     return "covariance" if plain_otherwise and problem.input_law.name != "gaussian" else "engine"
 
 
-def _engine_errors(problems: Sequence[Problem], rtol: float, nodes: Nodes | None) -> list[Errors]:
+def _engine_errors(
+    problems: Sequence[Problem], rtol: float, nodes: Nodes | None, inputs: InputSpectrum | None
+) -> list[Errors]:
     """Return the errors by the engine; where it does not converge, by the plain theory's solver.
 
     That is at the interpolation threshold, with a penalty near zero.
     """
     try:
-        return errors_of_problems(problems, rtol, nodes)
+        return errors_of_problems(problems, rtol, nodes, inputs)
     except NotConverged:
         if len(problems) > 1:
             return [
-                error for problem in problems for error in _engine_errors([problem], rtol, nodes)
+                error
+                for problem in problems
+                for error in _engine_errors([problem], rtol, nodes, inputs)
             ]
-        if any(_is_set(problems[0], field) for field in EXTENSION_FIELDS):
+        if inputs or any(_is_set(problems[0], field) for field in EXTENSION_FIELDS):
             raise
         return fresh_row_errors(problems, rtol, None)
 

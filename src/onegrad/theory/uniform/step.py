@@ -14,7 +14,7 @@ in the group of eigenvalues s.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -75,12 +75,14 @@ class Step:
     """One gradient step: what it is made of, its size and its special directions."""
 
     laws: Laws
-    activation: ActivationNumbers
+    activations: tuple[ActivationNumbers, ...]  # at the biases of neurons
+    activation: ActivationNumbers  # their mean
     gamma: float  # step of a neuron with unit readout
     phi0: float  # d/n_0
     energy: float  # E r^2
     coherent: float  # part (|x|^2/d - 1) of the initial output, which equal readouts add up
     b: float  # length of Sigma^(1/2) X^T r/n_0
+    moved_bias: float  # product of the inputs' mean m with E[r] m
     primitives: int  # how many of the primitive directions the residual knows: labels, readout row
     noise_size: float  # |n|
     preconditioner: Preconditioner | None  # multiplier of the gradient
@@ -181,13 +183,15 @@ class Step:
 def take_step(laws: Laws) -> Step:
     """Return the numbers and directions of a step."""
     inputs, labels, neurons, update = laws.inputs, laws.labels, laws.neurons, laws.update
-    numbers, fit = activation_numbers(neurons.activation), labels.fit
+    at_biases = tuple(activation_numbers(f) for f in neurons.activations)
+    numbers = ActivationNumbers(*(neurons.biases[1] @ [astuple(x) for x in at_biases]).tolist())
     n0, d, m, scale = laws.step_count, inputs.d, labels.indices, update.scale
+    fit, mean = labels.fit, labels.fit.step_mean - scale * update.constant
     phi0, c1, full = d / n0, numbers.c1, scale != 0.0
     coherent = scale * neurons.mean_readout * np.sqrt(neurons.N) * numbers.c2
     output = scale**2 * numbers.variance + 2 * coherent**2 * inputs.trace(2) / d
     output += (scale * update.constant) ** 2 - 2 * fit.step_mean * scale * update.constant
-    slots = _Slots(inputs, m + full + 1)
+    slots = _Slots(inputs, m + full + 1 + (inputs.mean is not None))
     prims = slots.indices(m)
     c = np.array(fit.step_linear, dtype=float)
     row = np.zeros(slots.size)
@@ -201,7 +205,7 @@ def take_step(laws: Laws) -> Step:
     noise = slots.noise()
     noise = noise - (noise @ np.array(prims).T) @ np.array(prims)
     size = float(np.linalg.norm(noise))
-    square = phi0 * (fit.free_energy + output) * size**2
+    square = phi0 * (fit.free_energy + labels.energy_of_long_inputs + output) * size**2
     if inputs.draw is not None:
         c[0] += inputs.draw.fluctuation * _deviation_of_signal(
             labels, fit.step_energy + output, c, n0
@@ -224,9 +228,10 @@ def take_step(laws: Laws) -> Step:
         if noise_size:
             g0[-1] = phi0 * (energy - float(signal @ (signal - missed))) / noise_size
     h = np.tile(gain, slots.count) * (np.append(c, noise_size) @ primitives)
+    if inputs.mean is not None:
+        h += mean * slots.vector(slots.count - 1, np.sqrt(inputs.s * inputs.mean))
     b = float(np.linalg.norm(h))
     if preconditioner is not None:
-        mean = fit.step_mean - scale * update.constant
         learned = float((h**2) @ (1 / s))
         gamma *= _relative_length(preconditioner, numbers, energy, mean, plain, learned)
     if noise_size == 0.0 and not c.any():  # nothing leads: any v is valid
@@ -245,12 +250,14 @@ def take_step(laws: Laws) -> Step:
     parts = basis.reshape(len(basis), slots.count, len(inputs.s))
     return Step(
         laws,
+        at_biases,
         numbers,
         gamma=gamma,
         phi0=phi0,
         energy=fit.step_energy + output,
         coherent=float(coherent),
         b=b,
+        moved_bias=mean * inputs.mean_square,
         primitives=m + full,
         noise_size=noise_size,
         preconditioner=preconditioner,
@@ -317,7 +324,8 @@ class _Slots:
         """Return the noise of the step, of unit length."""
         draw = self.inputs.draw
         sizes = np.sqrt(self.inputs.omega)
-        return self._random(self.count - 1, sizes, None if draw is None else draw.noise)
+        slot = self.count - 1 - (self.inputs.mean is not None)
+        return self._random(slot, sizes, None if draw is None else draw.noise)
 
     def _random(self, slot: int, sizes: Floats, along: Floats | None) -> Floats:
         if along is None:
@@ -345,11 +353,16 @@ def _special_directions(v: Floats, primitives: Floats, overlaps: Floats) -> Floa
 
 def _deviation_of_signal(labels: LabelLaw, energy: float, c: Floats, n0: int) -> float:
     """Return the deviation of E[ru] over n_0 rows."""
-    f = labels.teacher
-    assert isinstance(f, Function)
-    fourth = expect(lambda z: f(z) ** 2 * z**2, f.kinks)
-    fourth = (1 - labels.replaced) * fourth + labels.replaced * f.second_moment
-    return float(np.sqrt(max(fourth + energy - f.second_moment - c[0] ** 2, 0.0) / n0))
+    fourth, square = labels.replaced * labels.square, labels.square
+    for scale, weight, f in labels.at_scales:
+        assert isinstance(f, Function)
+        fourth += (1 - labels.replaced) * weight * scale * _energy_along(f)
+    return float(np.sqrt(max(fourth + energy - square - c[0] ** 2, 0.0) / n0))
+
+
+def _energy_along(f: Function) -> float:
+    """Return E[f^2 z^2]."""
+    return expect(lambda z: f(z) ** 2 * z**2, f.kinks)
 
 
 def energy_of_long_rows(f: Function | MultiIndex) -> float:

@@ -31,6 +31,8 @@ from onegrad.theory.uniform.rules import gauss_rule
 SINGLE_DIRECTIONS, NODES_OF_THE_REST = 8, 5
 MAX_LISTED, INTERVAL = 100_000, 2e-4  # eigenvalues of a power law; those beyond are in intervals
 LENGTH_NODES = 3
+ONE_SCALE = np.ones(1), np.ones(1)  # of inputs whose lengths are Gaussian
+BIAS_NODES = 2
 NOISE_DIRECTIONS = 3  # of a second step's noise, that draws know
 MIN_MEAN = 1e-3  # squared length of a mean, relative to the variance of the inputs, that counts
 MIN_TAIL = 1e-3  # variance of the scale of inputs below which they are as good as Gaussian
@@ -131,7 +133,7 @@ class InputSpectrum:
         gaussian, measured = self.gaussian_deviation**2, self.length_deviation**2
         variance = (measured - gaussian) / (1 + gaussian)
         if self.lengths is None or variance < MIN_TAIL:
-            return np.ones(1), np.ones(1)
+            return ONE_SCALE
         nodes, weights = self.lengths
         return 1 + (nodes - 1) * np.sqrt(variance / measured), weights
 
@@ -274,17 +276,42 @@ class Inputs:
     omega: Floats  # (R,) shares of the directions
     draw: TeacherDraw | None = None  # None: isotropic
     single: np.ndarray[Any, np.dtype[np.bool_]] | None = None  # (R,) groups of one direction
+    mean: Floats | None = None  # (R,) squared parts of the inputs' mean over t_1
+    scales: tuple[Floats, Floats] = ONE_SCALE  # nodes and weights of zeta
+    evenness: float = 1.0  # deviation of lengths over that of Gaussian ones, where it is smaller
 
     @classmethod
     def of_draw(cls, spectrum: InputSpectrum, draw: TeacherDraw, d: int) -> Inputs:
         """Return the groups of a spectrum at a draw."""
-        values = spectrum.values / spectrum.moment(1)
-        return cls(d, values, spectrum.counts / d, draw, spectrum.single)
+        size = spectrum.moment(1)
+        return cls(
+            d,
+            spectrum.values / size,
+            spectrum.counts / d,
+            draw,
+            spectrum.single,
+            None if spectrum.mean is None else spectrum.mean / size,
+            spectrum.scales,
+            min(spectrum.length_deviation / spectrum.gaussian_deviation, 1.0),
+        )
 
     @property
     def isotropic(self) -> bool:
         """True if all directions are alike."""
         return self.draw is None
+
+    @property
+    def mean_square(self) -> float:
+        """Squared length of the mean, over t_1."""
+        return 0.0 if self.mean is None else float(self.mean.sum())
+
+    @property
+    def biases(self) -> tuple[Floats, Floats]:
+        r"""Nodes and probabilities of :math:`w_0\cdot m/\sqrt{t_1}`."""
+        if self.mean is None:
+            return np.zeros(1), np.ones(1)
+        nodes, weights = gauss_hermite(BIAS_NODES)
+        return np.sqrt(self.mean_square / self.d) * nodes, weights
 
     def trace(self, k: int) -> float:
         r"""Return :math:`\sum_r\omega_rs_r^k`."""

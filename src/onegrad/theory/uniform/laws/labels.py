@@ -46,6 +46,7 @@ from onegrad.functions import index_calculus
 from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.function import Function, HermiteSum, MultiIndex
 from onegrad.problem import Law, Problem
+from onegrad.theory.uniform.laws.inputs import stretched
 
 MIN_ENERGY_SHARE = 1e-12  # part of the labels that a fit leaves at least
 FREE_OVERLAP = 0.995  # of v with the teacher where the step singles out no direction
@@ -154,6 +155,7 @@ class LabelLaw:
     taken_off: str = "plain"  # the fit that is taken off, a value of the field `labels`
     rows: int = 0  # of that fit; zero where nothing is taken off
     phi: float = 0.0  # d over rows; zero likewise
+    scales: tuple[tuple[float, float], ...] = ((1.0, 1.0),)  # of squared indices, with weights
 
     @classmethod
     def of(cls, problem: Problem) -> LabelLaw:
@@ -182,12 +184,40 @@ class LabelLaw:
     @property
     def linear(self) -> Floats:
         """Linear part of the labels before a fit is taken off, E[u y]."""
-        return (1 - self.replaced) * index_calculus.linear_part(self.teacher)
+        c = sum(w * np.sqrt(z) * index_calculus.linear_part(f) for z, w, f in self.at_scales)
+        return np.asarray((1 - self.replaced) * c)
+
+    @property
+    def at_scales(self) -> list[tuple[float, float, Function | MultiIndex]]:
+        """Scales, their weights and the teacher as a function of standard normal indices."""
+        f = self.teacher
+        if isinstance(f, MultiIndex):
+            return [(1.0, 1.0, f)]
+        return [(z, w, stretched(f, float(np.sqrt(z)))) for z, w in self.scales]
+
+    @property
+    def mean(self) -> float:
+        """Mean of the labels before a fit is taken off."""
+        return sum(w * index_calculus.mean_of(f) for _, w, f in self.at_scales)
+
+    @property
+    def square(self) -> float:
+        """Mean square of the labels without noise, before a fit is taken off."""
+        return sum(w * f.second_moment for _, w, f in self.at_scales)
 
     @property
     def energy(self) -> float:
         """Mean square of the labels before a fit is taken off."""
-        return self.teacher.second_moment + self.noise**2
+        return self.square + self.noise**2
+
+    @property
+    def energy_of_long_inputs(self) -> float:
+        r"""Return :math:`E[(\zeta - 1)y^2]` of labels less their mean."""
+        mean = 2 * self.fit.mean
+        return sum(
+            w * (z - 1) * (f.second_moment - mean * index_calculus.mean_of(f))
+            for z, w, f in self.at_scales
+        )
 
     def at_indices(self, u: Floats) -> Floats:
         """Return the labels, without noise or a fit, of indices (t, ...) of the teacher."""
@@ -197,8 +227,9 @@ class LabelLaw:
     @property
     def fit(self) -> LabelFit:
         """The fit that is taken off."""
-        mean = index_calculus.mean_of(self.teacher)
-        return fit_of_labels(self.taken_off, mean, self.energy, self.linear, self.phi, self.rows)
+        return fit_of_labels(
+            self.taken_off, self.mean, self.energy, self.linear, self.phi, self.rows
+        )
 
 
 class LabelCoefficients(NamedTuple):
@@ -251,10 +282,10 @@ def labels_given_index(
     else:
         Y0, Y1, hessian, square = _single_index(f, float(own[0]), index, norm)
     if q:
-        Y0, Y1 = (1 - q) * Y0 + q * index_calculus.mean_of(f), (1 - q) * Y1
+        Y0, Y1 = (1 - q) * Y0 + q * labels.mean, (1 - q) * Y1
         hessian = (1 - q) * hessian
-        square = (1 - q) * square + q * f.second_moment
-    total = f.second_moment if energy is None else energy
+        square = (1 - q) * square + q * labels.square
+    total = labels.square if energy is None else energy
     explained = p @ (Y0**2 + (Y1**2).sum(0))
     if explained > total:  # aliased
         shrink = np.sqrt(total / explained)

@@ -26,10 +26,12 @@ from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.function import Function
 from onegrad.functions.hermite import gauss_legendre
 from onegrad.problem import Problem
+from onegrad.theory.uniform.laws.inputs import stretched
 from onegrad.theory.uniform.laws.rows import StepMoments
 from onegrad.theory.uniform.rules import (
     LARGE_DEVIATION,
     MAX_WIDTH,
+    ONE_NODE,
     TWO_POINT_NODES,
     TWO_POINT_RULE,
     UNIFORM_READOUTS,
@@ -58,11 +60,23 @@ class NeuronLaw:
     weights: str
     N: int
     reach: float = READOUT_REACH  # largest normal readout
+    # nodes and probabilities of the input at the mean of the inputs
+    biases: tuple[Floats, Floats] = ONE_NODE
 
     @classmethod
     def of(cls, problem: Problem) -> NeuronLaw:
         """Return the law of a problem's neurons."""
         return cls(problem.sigma, problem.readout, problem.weights, problem.N)
+
+    @property
+    def activations(self) -> tuple[Function, ...]:
+        """Activation as a function of the input off its bias, at each bias."""
+        return tuple(stretched(self.activation, 1.0, float(bias)) for bias in self.biases[0])
+
+    @property
+    def mean_output(self) -> float:
+        """c_0, the mean over biases."""
+        return float(self.biases[1] @ [f.c[0] for f in self.activations])
 
     @property
     def mean_readout(self) -> float:
@@ -97,11 +111,13 @@ class Types:
 
     weight: Floats  # probability
     g: Floats  # readout
+    bias: Floats  # input at the mean of the inputs
     size: Floats  # deviation of the initial input
     length: Floats  # (R, U) squared lengths of the initial weights
     gamma: Floats  # gamma g
     epsilon: Floats  # 2 c_2 gamma g
     c1: Floats  # E sigma'(|w| z)
+    nu: Floats  # energy of the slope beyond its linear part
     s: Floats  # weight along v
     own: Floats  # step along its own initial weight
     own_slope: Floats  # the same per unit of that weight along X^T r/n_0
@@ -171,52 +187,60 @@ def readouts(step: Step, moments: StepMoments, spacing: float) -> tuple[Floats, 
 
 def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -> Types:
     """Return the types of neurons; `law` are the nodes and probabilities of their readouts."""
-    neurons, numbers, inputs = step.laws.neurons, step.activation, step.inputs
+    neurons, inputs = step.laws.neurons, step.inputs
     s, omega, bulk = inputs.s, inputs.omega, step.bulk_trace
-    g, weight = law
+    biases, probabilities = neurons.biases
+    g, at_bias = np.repeat(law[0], len(biases)), np.tile(np.arange(len(biases)), len(law[0]))
+    weight = np.outer(law[1], probabilities).ravel()
     sphere = neurons.weights != "gaussian"
     deviation = float(np.sqrt(max(2 * (bulk - sphere) / inputs.d, 0.0)))  # of |w|^2
     signs = np.zeros(len(g))
     if deviation > MIN_DEVIATION and neurons.one_size:
         signs = np.repeat(TWO_POINT_NODES, len(g))
-        g, weight = np.tile(g, 2), np.tile(weight, 2) / 2
+        g, at_bias, weight = np.tile(g, 2), np.tile(at_bias, 2), np.tile(weight, 2) / 2
+
+    def number(name: str) -> Floats:
+        return np.array([getattr(x, name) for x in step.activations])[at_bias]
+
     rate = np.sqrt(2 / inputs.d) * step.left * (s - sphere)
     rate = rate / max(float(np.sqrt(max(bulk - sphere, 0.0))), MIN_DEVIATION)
     rate = np.clip(rate, -MAX_RELATIVE_LENGTH, MAX_RELATIVE_LENGTH)
     length = 1 + np.outer(rate, signs)
     size = np.sqrt((omega * s) @ length)
-    c1 = np.full(len(g), numbers.c1)
+    bias, c1, c3, nu = biases[at_bias], number("c1"), number("c3"), number("nu")
     if signs.any():
-        c1 = gaussian_averages(neurons.activation, np.zeros(len(g)), size).slope / size
+        c1 = gaussian_averages(neurons.activation, bias, size).slope / size
     gamma = step.gamma * g
-    epsilon = 2 * numbers.c2 * gamma
+    epsilon = 2 * number("c2") * gamma
     backward = float(step.row_overlap.sum(1) @ step.g0) if step.full else 0.0
     length_deviation = 0.0 if signs.any() else deviation / 2
-    own = step.scale * numbers.own_output - 6 * numbers.c3 * backward
+    own = step.scale * number("own_output") - 6 * c3 * backward
     own_scale = -gamma * own * g / np.sqrt(neurons.N)
     rest = step.laws.update.rest
     grown = rest + np.outer(step.gain, own_scale + epsilon * moments.mean)
     signal = (epsilon * size * moments.mean) ** 2
-    slope_noise = step.noise_of_moves(moments.square * gamma**2 * numbers.nu)
+    slope_noise = step.noise_of_moves(moments.square * gamma**2 * nu)
     rho2 = (omega * s) @ (length * grown**2) + slope_noise
     rho2 = rho2 + step.noise_of_moves(moments.square * (epsilon * size) ** 2, signal)
     return Types(
         weight=weight,
         g=g,
+        bias=bias + gamma * c1 * step.moved_bias,
         size=size,
         length=length,
         gamma=gamma,
         epsilon=epsilon,
         c1=c1,
+        nu=nu,
         s=gamma * c1 * step.b,
         own=own_scale,
-        own_slope=6 * step.kept * numbers.c3 * gamma,
+        own_slope=6 * step.kept * c3 * gamma,
         along=(omega * s) @ (length * grown) / size,
         rho=np.sqrt(rho2),
         own_reading=(omega * s * step.gain / step.kept) @ (length * grown) / size,
         grown=rho2 - slope_noise,
         length_deviation=length_deviation,
-        s_by_length=6 * numbers.c3 * gamma * step.b * length_deviation,
+        s_by_length=6 * c3 * gamma * step.b * length_deviation,
     )
 
 
@@ -237,7 +261,7 @@ def weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> Floa
             2 * size2 * rest * types.own,
             2 * size2 * (rest + step.kept * types.own) * epsilon,
             size2 * epsilon**2,
-            (size2 * epsilon**2 + types.gamma**2 * step.activation.nu) * noise,
+            (size2 * epsilon**2 + types.gamma**2 * types.nu) * noise,
         ]
     )
     forms = np.array(_forms_in_the_plane(step, moments))

@@ -24,6 +24,7 @@ each; rows of the step alone nodes of r only; fresh rows nodes of the index.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -48,6 +49,7 @@ from onegrad.theory.uniform.rules import (
 )
 
 if TYPE_CHECKING:  # a step is made of laws
+    from onegrad.theory.uniform.laws.inputs import Inputs
     from onegrad.theory.uniform.step import Step
 
 INDEX_POINTS = {1: 20, 2: 14, 3: 9, 4: 6, 5: 5, 6: 4}  # of each index, by the number of indices
@@ -88,6 +90,30 @@ def populations(problem: Problem) -> tuple[Rows, ...]:
     if n > n0:
         rows.append(Rows(False, True, n - n0))
     return tuple(rows)
+
+
+@dataclass(frozen=True)
+class Size:
+    """Size of rows, and how many have it."""
+
+    length: float  # squared length over d
+    special: float  # mean square of coordinates along special directions
+    share: float
+
+
+def row_sizes(inputs: Inputs, deviation: float) -> list[Size]:
+    """Return the sizes of rows, whose squared lengths have a relative deviation.
+
+    Where inputs have a covariance it says what special directions have; only a scale that all
+    coordinates of a row share moves them.
+    """
+    signs = TWO_POINT_NODES if deviation else np.zeros(1)
+    sizes = []
+    for scale, weight in zip(*inputs.scales, strict=True):
+        for change in 1 + signs * deviation:
+            special = change if inputs.isotropic else 1.0
+            sizes.append(Size(float(scale * change), float(scale * special), weight / len(signs)))
+    return sizes
 
 
 @dataclass(frozen=True)
@@ -132,9 +158,9 @@ class RowVariables:
 
 @dataclass(frozen=True)
 class RowPoints:
-    """The law of a row of the step, of one length, on points (J,)."""
+    """The law of a row of the step, of one size, on points (J,)."""
 
-    length: float  # squared length over d
+    size: Size
     primitives: Floats  # (P, J) coordinates in the primitive directions
     fresh: Floats  # (J,) index of the row left out of the step, where it has an axis
     r: Floats  # residual
@@ -181,18 +207,18 @@ class Population:
 
 
 def points_of_step(
-    step: Step, lengths: list[float], steepness: float | None
+    step: Step, sizes: Sequence[Size], steepness: float | None
 ) -> tuple[RowPoints, ...]:
-    """Return the law of the rows of the step, for each of some lengths.
+    """Return the law of the rows of the step, for each of some sizes.
 
     steepness : of the features over the index, which has an axis then; None where these rows have
         no loss, and features.
     """
     q = step.labels.replaced
     laws = []
-    for length in lengths:
+    for size in sizes:
         parts = [
-            (share, _points(step, length, steepness, bool(replaced)))
+            (share, _points(step, size, steepness, bool(replaced)))
             for replaced, share in enumerate((1 - q, q))
             if share > 0
         ]
@@ -215,8 +241,9 @@ def _mixture(parts: list[tuple[float, RowPoints]]) -> RowPoints:
     )
 
 
-def _points(step: Step, length: float, steepness: float | None, replaced: bool) -> RowPoints:
+def _points(step: Step, size: Size, steepness: float | None, replaced: bool) -> RowPoints:
     """Return points of rows whose labels belong to them, or are `replaced`."""
+    length = size.length
     labels, fit, inputs, phi0 = step.labels, step.labels.fit, step.inputs, step.phi0
     m, mt, full, d = step.indices, labels.teacher_indices, step.full, step.inputs.d
     index = steepness is not None
@@ -244,7 +271,7 @@ def _points(step: Step, length: float, steepness: float | None, replaced: bool) 
         p = p * _fixed_length_density(axes[1 : 1 + m], d)
     likely = p > MIN_PROBABILITY
     axes, p = axes[:, likely], p[likely] / p[likely].sum()
-    x = axes[:k] * np.sqrt(step_length(step, length))
+    x = axes[:k] * np.sqrt(size.special)
     if index:
         x[0] = axes[0]
     primitives = A.T @ x
@@ -282,7 +309,7 @@ def _points(step: Step, length: float, steepness: float | None, replaced: bool) 
     cut = own**2 * max(1 - float(weights @ nodes**2), 0.0) if own else 0.0
     mixed = bool(rest) and not split
     return RowPoints(
-        length,
+        size,
         primitives,
         axes[0],
         r,
@@ -337,22 +364,24 @@ def unresolved(step: Step, points: RowPoints) -> Floats:
     """Return the covariance, on the special directions, of the coordinates without an axis."""
     A = points.axes
     off = step.frame @ (np.eye(A.shape[1]) - A.T @ A) @ step.frame.T
-    return step_length(step, points.length) * off
+    return points.size.special * off
 
 
 def step_moments(step: Step, laws: tuple[RowPoints, ...]) -> StepMoments:
     """Return the moments of the rows of the step over all lengths."""
-    count = len(laws)
     # longer rows count more
-    mean, square = (sum(x.length * float(x.p @ x.r**k) for x in laws) / count for k in (1, 2))
+    mean, square = (
+        sum(x.size.share * x.size.length * float(x.p @ x.r**k) for x in laws) for k in (1, 2)
+    )
     M, S = (np.zeros((step.directions, step.directions)) for _ in range(2))
     gram = np.zeros((2, 2))
     for x in laws:
         X = step.frame @ x.primitives
         rest = unresolved(step, x)
-        M += ((X * (x.p * x.r)) @ X.T + float(x.p @ x.r) * rest) / count
-        S += ((X * (x.p * x.r**2)) @ X.T + float(x.p @ x.r**2) * rest) / count
-        gram += (x.tied * x.p) @ x.tied.T / count
+        share = x.size.share
+        M += share * ((X * (x.p * x.r)) @ X.T + float(x.p @ x.r) * rest)
+        S += share * ((X * (x.p * x.r**2)) @ X.T + float(x.p @ x.r**2) * rest)
+        gram += share * (x.tied * x.p) @ x.tied.T
     fit = step.labels.fit
     vectors = np.eye(2)[: 1 + fit.has_direction]
     constraints: list[Floats] = []
@@ -378,7 +407,7 @@ def rows_of_step(
         r, weight, lift = conditional_gauss(x.r, x.p, min(nodes, distinct))
         second = _second_moments(lift, variables)
         second[:, : step.directions, : step.directions] += unresolved(step, x)
-        columns.append((np.full(len(r), x.length), r, weight / len(laws), second))
+        columns.append((np.full(len(r), x.size.length), r, weight * x.size.share, second))
     length, r, weight, second = (np.concatenate(c) for c in zip(*columns, strict=True))
     none = np.zeros((len(r), 1))
     return Population(
@@ -410,11 +439,12 @@ def rows_by_index(
         values, place = np.unique(x.fresh, return_inverse=True)
         for k in range(len(values)):
             at = place == k
-            r, weight, lift = conditional_gauss(x.r[at], x.p[at] / len(laws), nodes)
+            r, weight, lift = conditional_gauss(x.r[at], x.p[at] * x.size.share, nodes)
             likely = weight > MIN_GROUP
             second = _second_moments(lift[:, likely], variables[:, at])
             second[:, 1 : 1 + step.directions, 1 : 1 + step.directions] += unresolved(step, x)
-            columns.append((np.full(likely.sum(), x.length), r[likely], weight[likely], second))
+            length = np.full(likely.sum(), x.size.length)
+            columns.append((length, r[likely], weight[likely], second))
     length, r, weight, second = (np.concatenate(c) for c in zip(*columns, strict=True))
     mass = (weight / weight.sum() * rows.count / n)[:, None]
     none = np.zeros_like(mass)
@@ -467,7 +497,7 @@ def rows_of_both(
         if variables.has_rest:
             parts.insert(-1, x.rest)
         order = np.argsort(x.r, kind="stable")
-        values, r, p = np.vstack(parts)[:, order], x.r[order], x.p[order] / len(laws)
+        values, r, p = np.vstack(parts)[:, order], x.r[order], x.p[order] * x.size.share
         mass = np.cumsum(p * (1 + r * r / float(x.p @ x.r**2)))
         place = np.minimum((mass / mass[-1] * bins).astype(int), bins - 1)
         starts = np.flatnonzero(np.diff(place, prepend=-1)).tolist()
@@ -482,7 +512,7 @@ def rows_of_both(
                 second[:, q, place_of_rest] += x.shared_noise
             second[:, q, q] += x.label_noise
             moments_of_r = (float(p[at] @ r[at] ** k) / float(p[at].sum()) for k in (1, 2))
-            columns.append((x.length, *moments_of_r, weight, kappa, lift.T @ r[at], second))
+            columns.append((x.size.length, *moments_of_r, weight, kappa, lift.T @ r[at], second))
     length, mean, square, weight, kappa, residual, second = (
         np.array(c) for c in zip(*columns, strict=True)
     )
@@ -521,23 +551,24 @@ def fresh_rows(
     mass: float,
     replaced: bool,
 ) -> Population:
-    """Return rows that the step has not seen: nodes of the index for each of two lengths.
+    """Return rows that the step has not seen: nodes of the index for each of their sizes.
 
     deviation : of the squared length.
     replaced : whether a part of the labels belongs to other rows.
     """
     labels = step.labels if replaced else replace(step.labels, replaced=0.0)
     x, p = rule.nodes(nodes)
-    kappa, p = np.tile(x, 2), np.tile(p, 2) / 2
-    length = 1 + np.repeat(TWO_POINT_NODES, nodes) * deviation
-    special = length if step.inputs.isotropic else 1 + SMALL_LENGTH * np.sign(length - 1)
+    (scales, weights), isotropic = step.inputs.scales, step.inputs.isotropic
+    groups, m, q = (2 * len(scales), nodes), step.indices, variables.count
+    scale, signs = np.tile(scales, 2), np.repeat(TWO_POINT_NODES, len(scales))  # longer rows first
+    lengths = scale * (1 + signs * deviation)
+    special = lengths if isotropic else scale * (1 + signs * SMALL_LENGTH)
+    kappa = np.outer(np.sqrt(scale), x).ravel()
+    p = np.outer(np.tile(weights, 2) / 2, p).ravel()
     Y0, Y1, hessian, Y2 = labels_given_index(
-        labels, step.overlaps, kappa, special, p, fit=step.labels.fit
+        labels, step.overlaps, kappa, np.repeat(special, nodes), p, fit=step.labels.fit
     )
-    groups, m, q = (2, nodes), step.indices, variables.count
-    lengths = length.reshape(groups)[:, 0]
-    if not step.inputs.isotropic:
-        length = np.ones_like(length)
+    length = np.repeat(lengths if isotropic else scale, nodes)
     moments, label = np.zeros((len(p), q, q)), np.zeros((len(p), q))
     moments[:, 0, 0], moments[:, 1, 1] = 1.0, kappa**2
     moments[:, 0, 1] = moments[:, 1, 0] = kappa

@@ -87,7 +87,7 @@ def laws_of(
             intercept=problem.intercept,
         )
         for inputs, labels, neurons in _draws(problem, spectrum, draws)
-        for update in update_cases(problem, neurons.activation)
+        for update in update_cases(problem, neurons.mean_output)
     )
 
 
@@ -121,10 +121,13 @@ def _draws(
         yield isotropic_inputs(problem.d), labels, neurons
         return
     activation = stretched(problem.sigma, float(np.sqrt(spectrum.moment(1))))
+    length = float(np.sqrt(spectrum.mean_square / problem.d))
     for draw in teacher_draws(spectrum, draws):
-        teacher = stretched(problem.sigma_star, float(np.sqrt(spectrum.values @ draw.shares)))
+        inputs = Inputs.of_draw(spectrum, draw, problem.d)
+        size = float(np.sqrt(spectrum.values @ draw.shares))
+        teacher = stretched(problem.sigma_star, size, draw.offset * length)
         yield (
-            Inputs.of_draw(spectrum, draw, problem.d),
-            replace(labels, teacher=teacher),
-            replace(neurons, activation=activation),
+            inputs,
+            replace(labels, teacher=teacher, scales=tuple(zip(*inputs.scales, strict=True))),
+            replace(neurons, activation=activation, biases=inputs.biases),
         )

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onegrad.functions.function import Function
 from onegrad.problem import PRECONDITIONER_SHIFT, Problem
 from onegrad.theory.direction import MAX_CENTRED_MEAN
 
@@ -27,13 +26,13 @@ class GradientStep:
     again: bool  # whether that is on the rows of the first one
 
 
-def update_cases(problem: Problem, activation: Function) -> tuple[GradientStep, ...]:
+def update_cases(problem: Problem, c0: float) -> tuple[GradientStep, ...]:
     r"""Return the step at equally likely constants :math:`c_0\sum_ia_i` of the initial output.
 
     It is :math:`c_0\sqrt N` for equal readouts, else :math:`c_0` times a standard normal, which
     two nodes replace.
     """
-    c0, scale = float(activation.c[0]), problem.output_scale
+    scale = problem.output_scale
     constants: tuple[float, ...] = (0.0,)
     if scale and abs(c0) >= MAX_CENTRED_MEAN:
         equal = problem.readout == "constant"
