@@ -19,7 +19,7 @@ def test_predict_alone_is_the_default_setting_and_says_so(capsys):
     assert row["test"] == pytest.approx(float(og.predict(problem).test), rel=1e-9)
     assert main(["predict", "--theory", "random-features"]) == 0
     said = capsys.readouterr().out.splitlines()[0]
-    assert f"default setting '{DEFAULT_SETTING}'" in said and "n = 4000, d = 500, N = 1000" in said
+    assert said.endswith("(default)") and "n = 4000, d = 500, N = 1000" in said
 
 
 def test_other_options_change_the_default_setting(capsys):

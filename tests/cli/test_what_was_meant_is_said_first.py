@@ -3,7 +3,7 @@
 import pytest
 
 import onegrad as og
-from onegrad.cli import COMMANDS
+from onegrad.cli import COMMANDS, main
 from onegrad.exceptions import InvalidInput
 from onegrad.studies import gallery
 from programs import complaint, json_of
@@ -16,6 +16,8 @@ MEANT = [
     ("sweep exprot grid.toml", "export"),
     ("predict --aplha 0.3", "--alpha"),
     ("predict --aplha=0.3", "--alpha"),
+    ("predict -n 1000", "--n?"),
+    ("predict -alpha=0.3", "--alpha?"),
     ("fit d.csv --traget y --out m", "--target"),
     ("sweep run grid.toml --wrokers 2", "--workers"),
     ("fit d --target y --out m --task regresion", "regression"),
@@ -49,7 +51,16 @@ def test_the_suggestion_comes_before_what_is_allowed(capsys, tmp_path, monkeypat
 def test_a_word_that_resembles_nothing_gets_the_list(capsys):
     err = complaint(capsys, "zzz")
     assert "did you mean" not in err and all(command in err for command in COMMANDS)
-    assert "did you mean" not in complaint(capsys, "predict", *SIZES, "--zzzzzz", "1")
+    for word in ("--zzzzzz", "--bogus"):
+        assert "did you mean" not in complaint(capsys, "predict", *SIZES, word, "1")
+
+
+def test_help_is_a_command_too(capsys):
+    for words in (["help", "predict"], ["predict", "--help"], ["help"]):
+        with pytest.raises(SystemExit) as exit_:
+            main(words)
+        said = capsys.readouterr().out
+        assert exit_.value.code == 0 and ("COMMAND" in said) == (words == ["help"])
 
 
 def test_an_unambiguous_beginning_of_an_option_is_still_enough(capsys):

@@ -134,7 +134,7 @@ def test_the_page_loads_nothing(out: Path) -> None:
 def test_a_sentence_is_shown_with_what_decides_it(out: Path) -> None:
     text = (out / "report.html").read_text(encoding="utf-8")
     verdict = re.search(r'<p class="verdict miss">(.*?)</p>', text, re.DOTALL)
-    assert verdict and "2 of 4 sentences hold" in verdict[1]
+    assert verdict and "2 of 4 claims of the figures hold" in verdict[1]
     assert text.index("verdict miss") < text.index("<nav>") < text.index("<figure>")
     shown = re.findall(r"<tr><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td>", text)
     lowest = "lowest risk of 3 sizes"

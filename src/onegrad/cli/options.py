@@ -48,7 +48,7 @@ class ProblemOptions:
         sizes = [f"{name} = {getattr(p, name)}" for name in SIZES if name not in self.axes]
         teacher = with_hermite_sum(p.teacher_function)
         functions = [f"activation {p.sigma.name}", f"teacher {teacher}"]
-        suffix = "" if self.setting is None else f" (default setting {self.setting!r})"
+        suffix = "" if self.setting is None else " (default)"
         return ", ".join(sizes + functions) + suffix
 
 

@@ -13,7 +13,7 @@ from onegrad.exceptions import closest
 
 # -0.2:0.5:8, -.5, -H2 and -(H1 + H2) are values; no option of ours looks like that
 NEGATIVE_VALUE = re.compile(r"-(?:[\d.(]|[Hh]\d)")
-OPTION = re.compile(r"--?[A-Za-z][\w-]*")
+OPTION = re.compile(r"--?[A-Za-z_-]+")
 
 
 class Parser(argparse.ArgumentParser):
