@@ -191,7 +191,6 @@ class Sampler:
     policy: ExecutionPolicy
     tick: Tick = lambda: None
     label_fit: LinearFit | None = None
-    data_set: int = 0
 
     @classmethod
     def of(
@@ -204,20 +203,18 @@ class Sampler:
         data: Floats | None = None,
         device_random: bool = False,
         tick: Tick = lambda: None,
-        data_set: int = 0,
     ) -> Sampler:
         """Draw what all rows share: the teacher's directions and those of the input law.
 
         policy : how much is done at a time; None means one thread.
         data : a user's rows instead of random inputs.
         device_random : True if the device's own generator draws.
-        data_set : its number, where the networks of one step see several.
         """
         streams = Streams(tuple(seeds), ops, device_random)
         beta_star = draw_directions(problem, streams)
         inputs = InputRows.of(problem, streams, beta_star, data)
         policy = policy or ops.policy(threads=1)
-        sampler = cls(problem, streams, beta_star, inputs, policy, tick, None, data_set)
+        sampler = cls(problem, streams, beta_star, inputs, policy, tick)
         if problem.labels == "plain":
             return sampler
         first_batch = step_rows(problem, 0)
@@ -236,7 +233,6 @@ class Sampler:
     def blocks(self, rows: RowSet, worker: int = 0, workers: int = 1) -> Iterator[SampleBlock]:
         """Yield the rows block by block: of K workers, number k gets the blocks k, k + K, ..."""
         p, policy = self.problem, self.policy if workers == 1 else self.policy.worker
-        rows = replace(rows, batch=rows.batch + self.data_set)
         size = policy.block_rows(1024, self.stack_size * max(p.N, p.d))
         starts = range(worker * size, rows.count, workers * size)
         coming = deque((start, min(size, rows.count - start)) for start in starts)

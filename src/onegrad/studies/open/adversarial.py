@@ -4,11 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats
 from onegrad.experiments import Check, Point, Points, Results, check
 from onegrad.pictures import style
 from onegrad.studies.drawing import curve_through
-from onegrad.studies.findings import BestPoint, Estimate, Facts, largest, paired_difference
+from onegrad.studies.findings import (
+    BestPoint,
+    Estimate,
+    Facts,
+    largest,
+    lowest_point,
+    paired_difference,
+)
 from onegrad.studies.measures.adversarial_inputs import LENGTHS
 
 _KINDS = {"untrained": "untrained", "trained": "after the step"}
@@ -35,26 +41,15 @@ def draw(results: Results) -> Any:
     return figure
 
 
-def errors(point: Point) -> Floats:
-    """Return the errors at length 0 and at LENGTHS, (networks, lengths)."""
-    return np.column_stack([point.values["risk"], point.values["attacked"]])
-
-
 def best_penalties(points: Points) -> list[BestPoint]:
-    """Return the lowest mean error over the penalties for each length."""
-    ridges = points.levels("ridge")
-    table = np.array([errors(points.where(ridge=r)[0]) for r in ridges])  # (ridges, networks, …)
-    best = table.mean(1).argmin(0)
-    return [
-        BestPoint(
-            value=Estimate.of(table[i, :, k]),
-            at={"ridge": ridges[i]},
-            ends={"ridge": (ridges[0], ridges[-1])},
-            one_sided=("ridge",),
-            values=table[i, :, k],
-        )
-        for k, i in enumerate(best)
-    ]
+    """Return the lowest mean error over the penalties, at length 0 and at each of LENGTHS."""
+    optima = []
+    for k in range(1 + len(LENGTHS)):
+        errors = [np.column_stack([p.values["risk"], p.values["attacked"]])[:, k] for p in points]
+        pairs = zip(points, errors, strict=True)
+        of_length = Points(Point(p.problem, {"error": e}, p.seeded) for p, e in pairs)
+        optima.append(lowest_point(of_length, "error", ["ridge"], one_sided=["ridge"]))
+    return optima
 
 
 def zero_error(point: Point) -> float:
@@ -76,20 +71,12 @@ def facts(results: Results) -> Facts:
     """Return both errors by length with their paired difference, and the gradients."""
     untrained, trained = (best_penalties(results[name]) for name in _KINDS)
     zero, p = zero_error(results["trained"][0]), results["trained"][0].problem
-    differences = [
-        paired_difference(b.values, a.values) for a, b in zip(untrained, trained, strict=True)
-    ]
-    rows = [
-        {
-            "length": length,
-            "untrained": before,
-            "trained": after,
-            "difference": difference,
-        }
-        for length, before, after, difference in zip(
-            [0.0, *LENGTHS], untrained, trained, differences, strict=True
-        )
-    ]
+    rows, harms = [], []
+    for length, before, after in zip([0.0, *LENGTHS], untrained, trained, strict=True):
+        difference = paired_difference(after.values, before.values)
+        harms.append(Estimate(difference.mean / zero, difference.se / zero))
+        row = {"length": length, "untrained": before, "trained": after, "difference": difference}
+        rows.append(row)
     gradients = [
         {
             "alpha": q.problem.alpha,
@@ -98,15 +85,12 @@ def facts(results: Results) -> Facts:
         }
         for q in results["gradients"].ordered("alpha")
     ]
-    harm = largest([Estimate(x.mean / zero, x.se / zero) for x in differences])
     return {
-        "n": p.n,
         "size": float(np.sqrt(p.d)),
         "quoted": rows[1 + LENGTHS.index(_QUOTED)],
-        "harm": harm,
+        "harm": largest(harms),
         "max_harm": _MAX_HARM,
         "zero": zero,
-        "teacher": p.sigma_star.slope_second_moment,
         "gradients": gradients,
         "rows": rows,
     }

@@ -12,7 +12,7 @@ from onegrad.studies.findings import (
     Estimate,
     Facts,
     lowest_point,
-    paired_change,
+    paired_ratio,
     trend,
 )
 
@@ -78,20 +78,19 @@ def checks(results: Results) -> list[Check]:
 
 def facts(results: Results) -> Facts:
     """Return errors and overlaps by n and labels, and how publications compare."""
-    points, rows = of_sizes(results), []
+    points = of_sizes(results)
+    rows: list[dict[str, Any]] = []
     for n in points.levels("n"):
-        kinds = {k: points.where(n=n, labels=k) for k in LABELS}
-        best = {k: best_of(of_kind) for k, of_kind in kinds.items()}
-        plain, moments, least = best.values()
+        kinds = [points.where(n=n, labels=labels) for labels in LABELS]
+        plain, moments, least = (best_of(kind) for kind in kinds)
         row = {"n": n, "plain": plain, "moments": moments, "least_squares": least}
-        row["change"] = paired_change(moments.values, plain.values)
-        row["change_least_squares"] = paired_change(least.values, plain.values)
-        row |= {f"found_{k}": least_share(kinds[k][0]) for k in ("plain", "residual-linear")}
-        rows.append({k.replace("residual-linear", "moments"): v for k, v in row.items()})
-    changes = [row["change"] for row in rows]
+        row["ratio"] = paired_ratio(moments.values, plain.values)
+        row["ratio_least_squares"] = paired_ratio(least.values, plain.values)
+        row["shares"] = [least_share(kind[0]) for kind in kinds]
+        rows.append(row)
     return {
         "d": points[0].problem.d,
         "rows": rows,
-        "line": trend("n", points.levels("n"), changes),
+        "line": trend("n", points.levels("n"), [row["ratio"] for row in rows]),
         "published": checks(results),
     }

@@ -8,7 +8,7 @@ import numpy as np
 from onegrad.arrays import Floats, standard_error
 from onegrad.experiments import Check, Point, Points, Results
 from onegrad.pictures import style
-from onegrad.studies.drawing import curve_through, heat_map
+from onegrad.studies.drawing import heat_map, seed_curve
 from onegrad.studies.findings import Estimate, Facts, paired_difference, selected, trend
 
 _KINDS = {"same": "one reused batch", "fresh": "fresh batches"}
@@ -24,41 +24,25 @@ _VECTORS = 4  # right singular vectors that span what was found
 def draw(results: Results) -> Any:
     """Draw the difference for all pairs of exponents, and both overlaps against d and steps."""
     figure, ((left, middle, right),) = style.panels(3, width=4.0, height=3.8)
-    rows = [row for row in comparisons(results) if row["pair"]]
-    levels = sorted({row["first"] for row in rows})
-    values = np.reshape([row["difference"].mean for row in rows], (len(levels), -1))
-    names = [f"{a:g}" for a in levels]
+    pairs = comparisons(results, "pairs")
+    levels = sorted({row["first"] for row in pairs})
+    values = np.reshape([row["difference"].mean for row in pairs], (len(levels), -1))
+    names = [f"{alpha:g}" for alpha in levels]
     look = {"vmin": -0.5, "vmax": 0.5, "cmap": "RdBu"}
     heat_map(left, values, names, names, abs(values) > 0.35, **look)
-    left.set(xlabel="second exponent α₂", ylabel="first exponent α₁")
-    left.set_title("reused less fresh")
+    left.set(xlabel="second exponent α₂", ylabel="first exponent α₁", title="reused less fresh")
     for i, (kind, label) in enumerate(_KINDS.items()):
-        points = of_sizes(results, kind)
-        style.markers(
-            middle,
-            curve_through(points.levels("d"), [Estimate.of(overlap(p)) for p in points]),
-            i,
-            f"{label}, as many rows" if kind == "fresh" else label,
-            linestyle="-",
-            linewidth=0.8,
-        )
-        steps = results[f"{kind}-steps"].ordered("steps")
-        curve = curve_through(steps.levels("steps"), [Estimate.of(overlap(p)) for p in steps])
-        style.markers(
-            right,
-            curve,
-            i,
-            f"{label}, n rows each" if kind == "fresh" else label,
-            linestyle="-",
-            linewidth=0.8,
-        )
-    d = of_sizes(results, "same").levels("d")
+        sizes, steps = (grid_of(results, kind, part) for part in ("sizes", "steps"))
+        for ax, points, along in ((middle, sizes, "d"), (right, steps, "steps")):
+            curve = seed_curve(points, along, overlap)
+            style.markers(ax, curve, i, label, linestyle="-", linewidth=0.8)
+    d = sizes.levels("d")
     middle.plot(d, [_VECTORS / size for size in d], ":", color=style.BLACK, label="by chance")
-    style.log_axis(middle, "x", d)
-    style.log_axis(right, "x", [1, 2, 4, 8])
-    middle.set(xlabel="d", ylabel="overlap with the teacher", ylim=(0, 1))
-    right.set(xlabel="steps", ylabel="overlap with the teacher", ylim=(0, 1))
-    for ax in (middle, right):
+    style.heading(middle, "n rows in all")
+    style.heading(right, "n rows in a batch", "left")
+    for ax, along, ticks in ((middle, "d", d), (right, "steps", steps.levels("steps"))):
+        style.log_axis(ax, "x", ticks)
+        ax.set(xlabel=along, ylabel="overlap with the teacher", ylim=(0, 1))
         style.legend(ax, 1)
     return figure
 
@@ -68,36 +52,32 @@ def overlap(point: Point) -> Floats:
     return np.asarray(point.values["aligned"][:, :_VECTORS].sum(1))
 
 
-def of_sizes(results: Results, kind: str) -> Points:
-    """Return the points of all sizes at the exponents of the finding."""
-    grids = ["same"] if kind == "same" else [name for name in results if name[-1].isdigit()]
-    return results.joined(*grids).ordered("d")
+def grid_of(results: Results, kind: str, part: str) -> Points:
+    """Return the points of a kind of batch: for the sizes, the pairs of exponents or the steps."""
+    if part == "sizes":  # fresh halves of n rows have a grid for each n
+        names = ["same"] if kind == "same" else [name for name in results if name[-1].isdigit()]
+    else:
+        names = [f"{kind}-{part}"]
+    fields = ("d", "steps", "step", "later_alpha")
+    joined = results.joined(*names)
+    return Points(sorted(joined, key=lambda p: [getattr(p.problem, field) for field in fields]))
 
 
-def comparisons(results: Results) -> list[dict[str, Any]]:
-    """Return both overlaps and their paired difference, by size and then by pair of exponents."""
-    rows = []
-    sizes = [of_sizes(results, kind) for kind in _KINDS]
-    pairs = [results[f"{kind}-pairs"] for kind in _KINDS]
-    for grids in (sizes, pairs):
-        for same, fresh in zip(*map(_in_order, grids), strict=True):
-            p, values = same.problem, (overlap(same), overlap(fresh))
-            rows.append(
-                {
-                    "pair": grids is pairs,
-                    "d": p.d,
-                    "first": round(math.log(p.step) / math.log(p.n), 6),
-                    "second": float(p.later_alpha),
-                    "same": Estimate.of(values[0]),
-                    "fresh": Estimate.of(values[1]),
-                    "difference": paired_difference(*values),
-                }
-            )
-    return rows
-
-
-def _in_order(points: Points) -> list[Point]:
-    return sorted(points, key=lambda p: (p.problem.d, p.problem.step, p.problem.later_alpha))
+def comparisons(results: Results, part: str) -> list[dict[str, Any]]:
+    """Return both overlaps and their paired difference at each point."""
+    points = zip(*(grid_of(results, kind, part) for kind in _KINDS), strict=True)
+    return [
+        {
+            "d": same.problem.d,
+            "steps": same.problem.steps,
+            "first": round(math.log(same.problem.step) / math.log(same.problem.n), 6),
+            "second": float(same.problem.later_alpha),
+            "same": Estimate.of(overlap(same)),
+            "fresh": Estimate.of(overlap(fresh)),
+            "difference": paired_difference(overlap(same), overlap(fresh)),
+        }
+        for same, fresh in points
+    ]
 
 
 def checks(results: Results) -> list[Check]:
@@ -118,11 +98,10 @@ def checks(results: Results) -> list[Check]:
 
 def facts(results: Results) -> Facts:
     """Return both overlaps by size, by exponents and by steps, and how publications compare."""
-    rows, compared = comparisons(results), checks(results)
-    sizes, pairs = ([row for row in rows if row["pair"] is pair] for pair in (False, True))
+    compared = checks(results)
+    sizes, pairs, steps = (comparisons(results, part) for part in ("sizes", "pairs", "steps"))
     _, ahead = selected(pairs, lambda row: row["difference"].z > 3, "three standard errors")
     _, behind = selected(pairs, lambda row: row["difference"].z < -3, "three standard errors")
-    steps = zip(*(results[f"{kind}-steps"].ordered("steps") for kind in _KINDS), strict=True)
     published = {
         "holding": sum(check.holds for check in compared),
         "count": len(compared),
@@ -135,15 +114,7 @@ def facts(results: Results) -> Facts:
         "line": trend("d", [r["d"] for r in sizes], [r["difference"] for r in sizes]),
         "ahead": ahead,
         "behind": behind,
-        "steps": [
-            {
-                "steps": same.problem.steps,
-                "d": same.problem.d,
-                "same": Estimate.of(overlap(same)),
-                "fresh": Estimate.of(overlap(fresh)),
-            }
-            for same, fresh in steps
-        ],
+        "steps": steps,
         "published": [published] if compared else [],
-        "rows": rows,
+        "rows": [*sizes, *pairs],
     }
