@@ -15,7 +15,8 @@ from onegrad.studies.findings import (
     trend,
 )
 
-_HEAVY = "student-t(3)"  # without a fourth moment
+_HEAVY, _MIXTURE = "student-t(3)", "mixture(2)"  # no fourth moment; no independent entries
+_BOUNDED = ("rademacher", "uniform")
 _MIN_DISTANCE = 1.1  # an eigenvalue this many edges out is counted: the edge itself fluctuates
 
 
@@ -91,16 +92,19 @@ def facts(results: Results) -> Facts:
             of_law = counts.get(law, {})
             row["outliers"] = Estimate.of(of_law[row["d"]]) if row["d"] in of_law else None
             rows.append(row)
+    extra = {law: paired_difference(counts[law][d], counts["gaussian"][d]) for law in light}
+    slopes = [{"law": law, "line": trend("d", sizes, changes[law])} for law in laws]
     return {
         "d": sizes[-1],
         "theorem_alpha": alphas[0],
-        "light": largest_deviation([changes[law][-1] for law in light]),
+        "bounded": largest_deviation([changes[law][-1] for law in _BOUNDED if law in changes]),
         "theorem": largest_deviation([of_law[-1] for of_law in theorem.values()]),
         "heavy": {"law": _HEAVY, "change": changes[_HEAVY][-1]},
-        "outliers": largest_deviation(
-            [paired_difference(counts[law][d], counts["gaussian"][d]) for law in light]
-        ),
-        "slopes": [{"law": law, "line": trend("d", sizes, changes[law])} for law in laws],
+        "mixture": changes[_MIXTURE][-1],
+        "mixture_outliers": extra.pop(_MIXTURE),
+        "mixture_trend": next(row["line"] for row in slopes if row["law"] == _MIXTURE),
+        "outliers": largest_deviation(list(extra.values())),
+        "slopes": slopes,
         "errors": rows,
     }
 

@@ -1,14 +1,13 @@
 """Cost and gain of using every row twice."""
 
-from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from onegrad.experiments import Check, Points, Results, compare_results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import best_penalty, curve_through
 from onegrad.studies.findings import Facts, lowest_point, paired_change
+
+_WAYS = ("same", "fresh")
 
 
 def draw(results: Results) -> Any:
@@ -16,38 +15,35 @@ def draw(results: Results) -> Any:
     totals = results["same"].levels("n")
     figure, axes = style.panels(len(totals), width=3.6, height=3.8)
     for ax, total in zip(axes[0], totals, strict=True):
-        for i, (name, networks) in enumerate(both_ways(results, total).items()):
+        for i, name in enumerate(_WAYS):
+            networks = with_total(results, name, total)
             style.markers(ax, best_penalty(networks), i, f"{name} rows")
-            style.line(ax, at_best_penalty(networks, theory_points(results, name)), i)
+            style.line(ax, at_best_penalty(networks, results[f"{name}-theory"]), i)
         style.legend_entry(ax, "uniform theory")
         ax.set(xlabel="step exponent α", ylabel="test error, best penalty")
         style.legend(ax, 3, f"{total / results['same'][0].problem.d:g} rows per input")
     return figure
 
 
+def with_total(results: Results, name: str, total: int) -> Points:
+    """Return the networks that use this many rows: all of them twice, or half of them for each."""
+    return results[name].where(n=total if name == "same" else total // 2)
+
+
 def at_best_penalty(networks: Points, theory: Points) -> Curve:
-    """Return the predicted test error at the networks' best penalty; NaN where there is none."""
-    alphas, values = networks.levels("alpha"), []
-    for alpha in alphas:
+    """Return the predicted test error at the networks' best penalty, where there is one."""
+    alphas, values = [], []
+    for alpha in networks.levels("alpha"):
         best = min(networks.where(alpha=alpha), key=lambda p: p.mean("test")).problem
-        predicted = theory.where(n=best.n, alpha=alpha, ridge=best.ridge)
-        values.append((predicted[0].mean("test") if len(predicted) else np.nan, 0.0))
+        for point in theory.where(n=best.n, alpha=alpha, ridge=best.ridge):
+            alphas.append(alpha)
+            values.append((point.mean("test"), 0.0))
     return curve_through(alphas, values)
 
 
-def both_ways(results: Results, total: int) -> dict[str, Points]:
-    """Return the networks that use all rows twice, and those with two fresh halves."""
-    return {"same": results["same"].where(n=total), "fresh": results["fresh"].where(n=total // 2)}
-
-
-def theory_points(results: Results, name: str) -> Points:
-    """Return the predictions for the same or for fresh rows."""
-    return results.joined(*(grid for grid in results if grid.startswith(f"{name}-theory")))
-
-
-def checks(results: Results, names: Sequence[str] = ("same", "fresh")) -> list[Check]:
+def checks(results: Results) -> list[Check]:
     """Compare both errors with the uniform theory."""
-    grids = ((results[name], theory_points(results, name)) for name in names)
+    grids = ((results[name], results[f"{name}-theory"]) for name in _WAYS)
     return [check for pair in grids for check in compare_results(*pair, ("train", "test"))]
 
 
@@ -56,26 +52,11 @@ def facts(results: Results) -> Facts:
     d, totals = results["same"][0].problem.d, []
     for total in results["same"].levels("n"):
         row: dict[str, Any] = {"rows": total / d}
-        for name, points in both_ways(results, total).items():
+        for name in _WAYS:
+            points = with_total(results, name, total)
             best = lowest_point(points, "test", ["alpha", "ridge"])
-            theory = theory_points(results, name).where(n=points[0].problem.n, **best.at)
-            predicted = f"{theory[0].mean('test'):.3f}" if len(theory) else "–"
+            theory = results[f"{name}-theory"].where(n=points[0].problem.n, **best.at)
+            predicted = theory[0].mean("test") if len(theory) else float("nan")
             row |= {name: best, f"{name}_theory": predicted}
         totals.append(row | {"gain": paired_change(row["same"].values, row["fresh"].values)})
-    same, fresh = (
-        [c for c in checks(results, [name]) if c.quantity == "test"] for name in ("same", "fresh")
-    )
-    gains = [-row["gain"].mean for row in totals]
-    return {
-        "d": d,
-        "better_totals": sum(gain > 0 for gain in gains),
-        "count": len(gains),
-        "lowest_gain": min(gains),
-        "highest_gain": max(gains),
-        "totals": totals,
-        "worst_same": max(abs(c.difference / c.theory) for c in same),
-        "worst_fresh": max(abs(c.difference / c.theory) for c in fresh),
-        "checked": len(same + fresh),
-        "typical_se": float(np.median([c.se / c.theory for c in same + fresh])),
-        "penalties": len(results["same"].levels("ridge")),
-    }
+    return {"totals": totals, "penalties": len(results["same"].levels("ridge"))}
