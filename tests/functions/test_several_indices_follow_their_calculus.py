@@ -65,3 +65,11 @@ def test_a_square_of_too_many_terms_is_refused():
     high = "*".join(f"H5@{i}" for i in range(1, 9))
     with pytest.raises(OutOfScope, match="teacher"):
         index_calculus.square(Problem(n=9, d=9, N=9, teacher=high).teacher_function.terms)
+
+
+def test_a_function_of_other_indices_has_the_same_values():
+    f = teacher("x1*x2 + H3@1/2 + H2@3")
+    rng = np.random.default_rng(0)
+    root, z = np.tril(rng.standard_normal((3, 3))), rng.standard_normal((20, 3))
+    turned = index_calculus.of_other_indices(f, root)
+    np.testing.assert_allclose(turned(z), f(z @ root.T), atol=1e-10)

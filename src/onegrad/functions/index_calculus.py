@@ -15,6 +15,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.exceptions import OutOfScope
 from onegrad.functions.function import Function, Monomial, MultiIndex
+from onegrad.functions.hermite import gauss_hermite
 
 Terms = tuple[tuple[Monomial, float], ...]
 _MAX_PRODUCT_TERMS = 20_000  # not tuned: eight factors H5 would make 6^8 terms
@@ -79,6 +80,26 @@ def monomial_product(m1: Monomial, m2: Monomial) -> Terms:
                 monomial.append((i, a + b - 2 * j))
         terms.append((tuple(monomial), c))
     return tuple(terms)
+
+
+def of_other_indices(f: MultiIndex, root: Floats) -> MultiIndex:
+    """Return z -> f(root z), by Gauss-Hermite rules that are exact for its degree."""
+    degree = max(sum(k for _, k in monomial) for monomial, _ in f.terms)
+    z, p = gauss_hermite(degree + 1)
+    grid = np.stack(np.meshgrid(*[z] * f.indices, indexing="ij"), -1)
+    values = f(grid @ root.T)
+    basis = np.polynomial.hermite_e.hermevander(z, degree) * p[:, None]
+    basis /= [math.factorial(k) for k in range(degree + 1)]
+    for _ in range(f.indices):  # each turns the first axis into degrees, and goes to the end
+        values = np.tensordot(values, basis, axes=(0, 0))
+    return MultiIndex(
+        f.name,
+        tuple(
+            (tuple((i, k) for i, k in enumerate(degrees, 1) if k), float(c))
+            for degrees, c in np.ndenumerate(values)
+            if sum(degrees) <= degree
+        ),
+    )
 
 
 def _check_term_count(count: int) -> None:

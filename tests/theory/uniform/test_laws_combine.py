@@ -93,6 +93,12 @@ SIMULATED = [
     ({"n": 1361, "d": 245, "N": 441, "activation": "relu", "teacher": "H1/4 + H2", "noise": 0.3,
       "ridge": 0.0101, "alpha": 0.19, "readout": "constant", "update": "preconditioned",
       "inputs": "power-law(0.21)"}, (1.474, 0.016), (2.829, 0.025)),
+    ({"n": 795, "d": 231, "N": 434, "activation": "erf", "teacher": "tanh", "noise": 0.6,
+      "ridge": 0.219, "alpha": 0.26, "weights": "sphere", "inputs": "power-law(0.44)",
+      "labels": "residual-linear"}, (0.3749, 0.0036), (0.5074, 0.0022)),
+    ({"n": 2400, "d": 252, "N": 327, "activation": "erf", "teacher": "H1@1 + H2@2/sqrt(2)",
+      "noise": 0.3, "ridge": 0.139, "alpha": 0.03, "readout": "constant", "labels": "centred",
+      "inputs": "spiked(6.5)"}, (1.342, 0.013), (1.404, 0.016)),
 ]  # fmt: skip
 
 
@@ -150,10 +156,20 @@ def test_a_tiny_step_is_none():
     assert tiny == pytest.approx(none, rel=1e-5)
 
 
-@pytest.mark.parametrize("update", ["gradient", "preconditioned"])
-def test_one_eigenvalue_is_none(update):
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"update": "preconditioned"},
+        {"teacher": "x1*x2 + x1"},
+        {"labels": "residual-linear"},
+        {"labels": "residual-least-squares", "residual": "full"},
+    ],
+    ids=str,
+)
+def test_one_eigenvalue_is_none(changes):
     """Directions of a covariance are not part of lengths: terms of order 1/d are others."""
-    large = BASE.replace(n=14_400, d=4_800, N=6_400, eta=BASE.eta, update=update)
+    large = BASE.replace(n=14_400, d=4_800, N=6_400, eta=BASE.eta, **changes)
     spectrum = InputSpectrum(np.ones(1), np.full(1, float(large.d)))
     assert point(large, FEW, spectrum) == pytest.approx(point(large, FEW), rel=7e-4)
 

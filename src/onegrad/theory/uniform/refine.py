@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from onegrad.exceptions import AssumptionWarning, OutOfScope
-from onegrad.functions.function import MultiIndex
 from onegrad.problem import Problem
 from onegrad.theory.prediction import Errors, TrainTest
 from onegrad.theory.uniform import bars
@@ -106,13 +105,14 @@ def require_derived(problem: Problem, spectrum: InputSpectrum | None) -> None:
     labels, law = LabelLaw.of(problem), problem.input_law.name
     if spectrum is None and law not in COVERED_INPUTS:
         raise OutOfScope("uniform", "inputs", problem.inputs, ", ".join(COVERED_INPUTS))
-    if spectrum is not None or law != "gaussian":
-        if isinstance(problem.teacher_function, MultiIndex):
+    if spectrum is not None:
+        if labels.teacher_indices > 1:
             name = problem.teacher_function.name
-            raise OutOfScope("uniform", "teacher", name, "teachers of one index on such inputs")
+            raise OutOfScope("uniform", "teacher", name, "teachers of one index on a user's rows")
         if labels.fit.has_direction:
-            covered = "plain and centred on such inputs"
-            raise OutOfScope("uniform", "labels", problem.labels, covered)
+            raise OutOfScope("uniform", "labels", problem.labels, "plain, centred on a user's rows")
+        if problem.update != "gradient":
+            raise OutOfScope("uniform", "update", problem.update, "gradient on a user's rows")
     if problem.ridge_rows == "same" and labels.indices > MAX_INDICES:
         covered = f"teachers of at most {MAX_INDICES} indices with ridge_rows='same'"
         raise OutOfScope("uniform", "teacher", problem.teacher_function.name, covered)

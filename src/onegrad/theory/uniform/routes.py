@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.exceptions import InvalidInput, NotConverged
+from onegrad.functions.function import MultiIndex
 from onegrad.parallel.cores import one_blas_thread
 from onegrad.problem import FIELDS, Problem
 from onegrad.theory.prediction import Errors, TrainTest
@@ -72,6 +73,7 @@ def kind_of(problem: Problem, inputs: InputSpectrum | None = None) -> str:
         return "engine"
     others = [field for field in EXTENSION_FIELDS if field != "inputs"]
     plain_otherwise = not any(_is_set(problem, field) for field in others)
+    plain_otherwise &= not isinstance(problem.teacher_function, MultiIndex)
     plain_otherwise &= all(
         getattr(problem, field) in values for field, values in OF_COVARIANCE.items()
     )

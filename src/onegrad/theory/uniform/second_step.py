@@ -60,6 +60,7 @@ from onegrad.theory.uniform.features import (
     features_of_step,
 )
 from onegrad.theory.uniform.fit import own_scale
+from onegrad.theory.uniform.laws.directions import MIN_LENGTH
 from onegrad.theory.uniform.laws.labels import LabelLaw, along_linear
 from onegrad.theory.uniform.laws.neurons import MIN_SHARE_OFF_PLANE, Types
 from onegrad.theory.uniform.laws.rows import (
@@ -88,7 +89,7 @@ from onegrad.theory.uniform.rules import (
     normal_cutoff,
     product_rule,
 )
-from onegrad.theory.uniform.step import MIN_LENGTH, Step
+from onegrad.theory.uniform.step import Step
 
 MAX_NEW_DIRECTIONS = 3
 # mean square of weights along a new direction, over that of initial ones, below which it is none.

@@ -355,9 +355,8 @@ def _real(state: State) -> State:
         RowState(None if at.X is None else at.X.real, at.e.real, at.e_tilde.real, at.pi.real)
         for at in state.rows
     )
-    numbers = (state.a, state.G, state.G_of_groups, state.Q, state.delta, state.log_a)
-    a, G, G_of_groups, Q, delta, log_a = (z.real for z in numbers)
-    return State(a, G, G_of_groups, Q, delta, log_a, rows)
+    names = (field.name for field in fields(State) if field.name != "rows")
+    return replace(state, rows=rows, **{name: getattr(state, name).real for name in names})
 
 
 def _alignment(solutions: Solutions, x: float, degrees: int) -> Floats:

@@ -24,12 +24,18 @@ from onegrad.arrays import Floats
 from onegrad.functions import index_calculus
 from onegrad.functions.function import Function, MultiIndex
 from onegrad.functions.hermite import expect
+from onegrad.theory.uniform.laws.directions import MIN_LENGTH, Slots, label_directions
 from onegrad.theory.uniform.laws.inputs import Inputs
-from onegrad.theory.uniform.laws.labels import FREE_OVERLAP, LabelLaw, off_root
+from onegrad.theory.uniform.laws.labels import (
+    FREE_OVERLAP,
+    LabelLaw,
+    along_linear,
+    off_root,
+    unit_linear,
+)
 from onegrad.theory.uniform.laws.preconditioner import Preconditioner
 from onegrad.theory.uniform.laws.table import Laws
 
-MIN_LENGTH = 1e-6  # of what is left of a direction: below, the others span it
 MIN_BULK = 0.02  # of tr Sigma^2/d, that the special directions leave
 
 
@@ -85,6 +91,7 @@ class Step:
     moved_bias: float  # product of the inputs' mean m with E[r] m
     primitives: int  # how many of the primitive directions the residual knows: labels, readout row
     noise_size: float  # |n|
+    own_of_fit: Floats  # (P,) part of a row of a fit in these directions, over what it fits
     preconditioner: Preconditioner | None  # multiplier of the gradient
     overlaps: Floats  # (m,) of v with the labels' indices
     frame: Floats  # (p, P) special directions in the primitive ones
@@ -191,8 +198,9 @@ def take_step(laws: Laws) -> Step:
     coherent = scale * neurons.mean_readout * np.sqrt(neurons.N) * numbers.c2
     output = scale**2 * numbers.variance + 2 * coherent**2 * inputs.trace(2) / d
     output += (scale * update.constant) ** 2 - 2 * fit.step_mean * scale * update.constant
-    slots = _Slots(inputs, m + full + 1 + (inputs.mean is not None))
-    prims = slots.indices(m)
+    slots = Slots(inputs, m + full + 1 + (inputs.mean is not None))
+    directions = label_directions(slots, labels)
+    prims = list(directions.indices)
     c = np.array(fit.step_linear, dtype=float)
     row = np.zeros(slots.size)
     if full:
@@ -206,28 +214,36 @@ def take_step(laws: Laws) -> Step:
     noise = noise - (noise @ np.array(prims).T) @ np.array(prims)
     size = float(np.linalg.norm(noise))
     square = phi0 * (fit.free_energy + labels.energy_of_long_inputs + output) * size**2
-    if inputs.draw is not None:
-        c[0] += inputs.draw.fluctuation * _deviation_of_signal(
-            labels, fit.step_energy + output, c, n0
-        )
+    if inputs.draw is not None and not fit.has_direction:
+        deviation = _deviation_of_signal(labels, fit.step_energy + output, c[:m], n0)
+        c[:m] += inputs.draw.fluctuation * deviation * unit_linear(labels)
     elif not fit.has_direction:  # to order 1/d: rows of a large residual are longer
         longer = (1 - labels.replaced) * energy_of_long_rows(labels.teacher) + 2 * (scale * c1) ** 2
         square += phi0 * longer / d - float(c @ c) / n0
     primitives = np.array([*prims, noise / size])
     noise_size = float(np.sqrt(max(square, 0.0)))
     g0 = np.append(c, noise_size)
+    own_of_fit = np.zeros(len(primitives))
+    if fit.has_direction:
+        own_of_fit[m - 1] = labels.phi / fit.noise
+    if directions.noise is not None:
+        own = labels.phi * directions.remainder / labels.noise_of_fit
+        rest = directions.noise - (primitives @ directions.noise) @ primitives
+        primitives = np.vstack([primitives, rest / np.linalg.norm(rest)])
+        own_of_fit = np.append(own_of_fit, own)
+        g0 = np.append(g0, own * fit.with_fitted)
     gamma, preconditioner, gain = update.eta / float(np.sqrt(neurons.N)), None, inputs.s
     if update.shift is not None:
         preconditioner = Preconditioner(update.shift, phi0, inputs.s, inputs.omega)
-        gain, s = preconditioner.gain, np.tile(inputs.s, slots.count)
+        gain, s = preconditioner.gain, slots.s
         plain = float(s @ (g0 @ primitives) ** 2)
-        energy, signal = fit.free_energy + output, c @ primitives[:-1]
+        energy, signal = fit.free_energy + output, c @ primitives[: len(c)]
         missed = (1 - np.tile(gain, slots.count)) * signal
         left = preconditioner.left_out(energy, float(c @ c), float(missed @ missed))
         noise_size = float(np.sqrt(max(phi0 * left, 0.0))) * size
         if noise_size:
-            g0[-1] = phi0 * (energy - float(signal @ (signal - missed))) / noise_size
-    h = np.tile(gain, slots.count) * (np.append(c, noise_size) @ primitives)
+            g0[len(c)] = phi0 * (energy - float(signal @ (signal - missed))) / noise_size
+    h = np.tile(gain, slots.count) * (np.append(c, [noise_size, *g0[len(c) + 1 :]]) @ primitives)
     if inputs.mean is not None:
         h += mean * slots.vector(slots.count - 1, np.sqrt(inputs.s * inputs.mean))
     b = float(np.linalg.norm(h))
@@ -240,10 +256,14 @@ def take_step(laws: Laws) -> Step:
         v = np.append(lead, np.sqrt(1 - FREE_OVERLAP**2)) @ primitives
     else:
         v = h / b
-    rest = v - (v @ primitives.T) @ primitives
-    if np.linalg.norm(rest) > MIN_LENGTH:
-        primitives = np.vstack([primitives, rest / np.linalg.norm(rest)])
-        g0 = np.append(g0, 0.0)
+    spanned = [v]
+    if b == 0.0:  # M moves weights along K u
+        spanned += list(np.tile(gain, slots.count) * directions.indices)
+    for direction in spanned:
+        rest = direction - (direction @ primitives.T) @ primitives
+        if np.linalg.norm(rest) > MIN_LENGTH:
+            primitives = np.vstack([primitives, rest / np.linalg.norm(rest)])
+            g0, own_of_fit = np.append(g0, 0.0), np.append(own_of_fit, 0.0)
     overlaps = primitives[:m] @ v
     basis = _special_directions(v, primitives, overlaps)
     frame = basis @ primitives.T
@@ -260,6 +280,7 @@ def take_step(laws: Laws) -> Step:
         moved_bias=mean * inputs.mean_square,
         primitives=m + full,
         noise_size=noise_size,
+        own_of_fit=own_of_fit,
         preconditioner=preconditioner,
         overlaps=overlaps,
         frame=frame,
@@ -290,53 +311,6 @@ def _relative_length(
     return float(np.sqrt(gradient / (numbers.c1**2 * learned + moved)))
 
 
-@dataclass(frozen=True)
-class _Slots:
-    """The explicit space: a direction for each primitive one in each group of eigenvalues."""
-
-    inputs: Inputs
-    count: int
-
-    @property
-    def size(self) -> int:
-        return self.count * len(self.inputs.s)
-
-    def vector(self, slot: int, parts: Floats) -> Floats:
-        """Return the vector with these parts in the groups."""
-        v = np.zeros((self.count, len(self.inputs.s)))
-        v[slot] = parts
-        return v.ravel()
-
-    def indices(self, m: int) -> list[Floats]:
-        """Return the labels' directions, in units where x is white."""
-        draw, s = self.inputs.draw, self.inputs.s
-        if draw is None:
-            return [self.vector(i, np.ones(1)) for i in range(m)]
-        return [self.vector(0, np.sqrt(s * draw.shares / (s @ draw.shares)))]
-
-    def readout_row(self, slot: int) -> Floats:
-        """Return W_0^T a, whose part along a single direction is a number of the draw."""
-        sizes = np.sqrt(self.inputs.s * self.inputs.omega)
-        draw = self.inputs.draw
-        return self._random(slot, sizes, None if draw is None else draw.row)
-
-    def noise(self) -> Floats:
-        """Return the noise of the step, of unit length."""
-        draw = self.inputs.draw
-        sizes = np.sqrt(self.inputs.omega)
-        slot = self.count - 1 - (self.inputs.mean is not None)
-        return self._random(slot, sizes, None if draw is None else draw.noise)
-
-    def _random(self, slot: int, sizes: Floats, along: Floats | None) -> Floats:
-        if along is None:
-            return self.vector(slot, sizes)
-        single = self.inputs.single
-        assert single is not None
-        return self.vector(slot, np.where(single, 0.0, sizes)) + self.vector(
-            0, np.where(single, sizes * along, 0.0)
-        )
-
-
 def _special_directions(v: Floats, primitives: Floats, overlaps: Floats) -> Floats:
     """Return v, the labels' indices off v and what else the primitive directions span, (p, D)."""
     m = len(overlaps)
@@ -352,12 +326,13 @@ def _special_directions(v: Floats, primitives: Floats, overlaps: Floats) -> Floa
 
 
 def _deviation_of_signal(labels: LabelLaw, energy: float, c: Floats, n0: int) -> float:
-    """Return the deviation of E[ru] over n_0 rows."""
+    """Return the deviation of E[ru] over n_0 rows, along the linear part."""
     fourth, square = labels.replaced * labels.square, labels.square
     for scale, weight, f in labels.at_scales:
-        assert isinstance(f, Function)
-        fourth += (1 - labels.replaced) * weight * scale * _energy_along(f)
-    return float(np.sqrt(max(fourth + energy - square - c[0] ** 2, 0.0) / n0))
+        one = f if isinstance(f, Function) else along_linear(labels)
+        fourth += (1 - labels.replaced) * weight * scale * _energy_along(one)
+        square += weight * (one.second_moment - f.second_moment)
+    return float(np.sqrt(max(fourth + energy - square - float(c @ c), 0.0) / n0))
 
 
 def _energy_along(f: Function) -> float:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -173,22 +173,33 @@ class TeacherDraw:
     later: Floats  # (k, R) the same of noise of a second step
     fluctuation: float  # sign of the fluctuation of c
     offset: float = 0.0  # the teacher's index at the mean of the inputs, in units of its deviation
+    # (k, R) the same as `row` of further directions of the labels
+    others: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
 
-def teacher_draws(spectrum: InputSpectrum, count: int = FEW_DRAWS) -> tuple[TeacherDraw, ...]:
-    """Return equally likely draws: so many, or two where no direction stands alone."""
+def teacher_draws(
+    spectrum: InputSpectrum, count: int = FEW_DRAWS, others: int = 0
+) -> tuple[TeacherDraw, ...]:
+    """Return equally likely draws: so many, or two where no direction stands alone.
+
+    others : number of further directions of the labels.
+    """
     plain, none = spectrum.counts / spectrum.counts.sum(), np.zeros(len(spectrum.counts))
     still = np.zeros((NOISE_DIRECTIONS, len(none)))
     single = np.flatnonzero(spectrum.single)
     if not len(single):
-        return tuple(TeacherDraw(plain, none, none, still, sign) for sign in (1.0, -1.0))
+        nothing = np.zeros((others, len(plain)))
+        return tuple(TeacherDraw(plain, none, none, still, s, others=nothing) for s in (1.0, -1.0))
     draws = []
     offsets = _normal_levels(count) * (spectrum.mean_square > 0)
     design = _design(len(single), count)
-    later = np.zeros((count, *still.shape))
+    later, more = (np.zeros((count, k, len(plain))) for k in (NOISE_DIRECTIONS, others))
     for number, (m, k) in enumerate(itertools.product(range(NOISE_DIRECTIONS), single)):
         later[:, m, k] = _normal_levels(count, seed=3 + number)
-    for squares, *levels, fluctuation, offset, after in zip(*design, offsets, later, strict=True):
+    for number, (m, k) in enumerate(itertools.product(range(others), single)):
+        more[:, m, k] = _normal_levels(count, seed=103 + number)
+    columns = zip(*design, offsets, later, more, strict=True)
+    for squares, *levels, fluctuation, offset, after, further in columns:
         shares, (row, noise) = plain.copy(), (none.copy() for _ in range(2))
         shares[single] = squares * plain[single]
         if spectrum.teacher_cosine is not None:
@@ -196,7 +207,9 @@ def teacher_draws(spectrum: InputSpectrum, count: int = FEW_DRAWS) -> tuple[Teac
         rest = max(1 - shares[single].sum(), MIN_SHARE_OF_THE_REST)
         shares[~spectrum.single] *= rest / plain[~spectrum.single].sum()
         row[single], noise[single] = levels
-        draws.append(TeacherDraw(shares, row, noise, after, float(fluctuation), float(offset)))
+        draws.append(
+            TeacherDraw(shares, row, noise, after, float(fluctuation), float(offset), further)
+        )
     return tuple(draws)
 
 

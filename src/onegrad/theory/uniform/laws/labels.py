@@ -54,6 +54,21 @@ GAUSSIAN_NOISE = Law("gaussian")
 
 
 @dataclass(frozen=True)
+class FitForms:
+    """Forms of (c, tau) by which labels read a fit c.u + tau n, see `laws.directions`."""
+
+    along: Floats  # (t + 1, t) on the teacher's indices
+    off: Floats  # (t + 1, t + 1) off them
+
+
+def plain_forms(indices: int) -> FitForms:
+    """Return the forms for isotropic inputs."""
+    along, off = np.eye(indices + 1)[:, :indices], np.zeros((indices + 1, indices + 1))
+    off[-1, -1] = 1.0
+    return FitForms(along, off)
+
+
+@dataclass(frozen=True)
 class LabelFit:
     """A fit that is taken off all labels: mean + linear.u + noise e.x."""
 
@@ -71,10 +86,17 @@ class LabelFit:
     has_direction: bool = False
     # whether the constraint is X^T r = 0 instead of X^T y = 0 off the indices
     least_squares: bool = False
+    with_fitted: float = 0.0  # E[r y], of moments
 
 
 def fit_of_labels(
-    taken_off: str, mean: float, energy: float, linear: Floats, phi: float, rows: int
+    taken_off: str,
+    mean: float,
+    energy: float,
+    linear: Floats,
+    phi: float,
+    rows: int,
+    forms: FitForms,
 ) -> LabelFit:
     """Return the fit that is taken off labels with mean, mean square and linear part E[u y]."""
     variance = energy - mean**2
@@ -92,27 +114,31 @@ def fit_of_labels(
             step_direction=linear,
         )
     fit = _moments if taken_off == "residual-linear" else _least_squares
-    return fit(mean, energy, linear, phi, rows)
+    return fit(mean, energy, linear, phi, rows, forms)
 
 
-def _moments(mean: float, energy: float, linear: Floats, phi: float, rows: int) -> LabelFit:
-    r"""Return the fit X^T y/n_0.
+def _moments(
+    mean: float, energy: float, linear: Floats, phi: float, rows: int, forms: FitForms
+) -> LabelFit:
+    r"""Return the fit X^T y/n_0, of parts f along u and T along e.
 
-    .. math:: E[ru] = -\phi_0c,\qquad E[r\,\hat e\cdot x] = -\tau + \tfrac{\phi_0}\tau E[ry],\qquad
-        E[ry] = (1-\phi_0)Q - \mu^2 - |c|^2
+    .. math:: E[ru] = (1-\phi_0)c - f,\qquad E[r\,e\cdot x] = -T + \tfrac{\phi_0}TE[ry],\qquad
+        E[ry] = (1-\phi_0)Q - \mu^2 - c\cdot f
     """
-    variance, squared = energy - mean**2, float(linear @ linear)
-    noise = float(np.sqrt(phi * energy))
-    with_y = (1 - phi) * energy - mean**2 - squared
+    variance, load = energy - mean**2, np.append(linear, np.sqrt(phi * energy))
+    fitted, noise = load @ forms.along, float(np.sqrt(load @ forms.off @ load))
+    shared = float(linear @ fitted)
+    with_y = (1 - phi) * energy - mean**2 - shared
     energy_left = (1 - phi) ** 2 * variance + (phi * mean) ** 2
-    energy_left += squared + noise**2 - 2 * (1 - phi) * squared
-    step_linear = np.append(-phi * linear, -noise + phi / noise * with_y)
+    energy_left += float(fitted @ fitted) + noise**2 - 2 * (1 - phi) * shared
+    step_linear = np.append((1 - phi) * linear - fitted, -noise + phi / noise * with_y)
     return LabelFit(
         mean=mean,
         mean_error=float(np.sqrt(max(variance, 0.0) / rows)),
-        linear=linear,
+        linear=fitted,
         noise=noise,
         has_direction=True,
+        with_fitted=with_y,
         step_linear=step_linear,
         step_mean=-phi * mean,
         step_energy=energy_left,
@@ -121,7 +147,9 @@ def _moments(mean: float, energy: float, linear: Floats, phi: float, rows: int) 
     )
 
 
-def _least_squares(mean: float, energy: float, linear: Floats, phi: float, rows: int) -> LabelFit:
+def _least_squares(
+    mean: float, energy: float, linear: Floats, phi: float, rows: int, forms: FitForms
+) -> LabelFit:
     r"""Return the fit of least squares, which leaves :math:`X^\top r = 0`: no direction leads.
 
     .. math:: r = (1-\phi_0)(\rho - \tau t'), \qquad Er^2 = (1-\phi_0)E\rho^2
@@ -133,7 +161,7 @@ def _least_squares(mean: float, energy: float, linear: Floats, phi: float, rows:
         mean=mean,
         mean_error=float(np.sqrt(energy_left / (rows * (1 - phi)))),
         linear=linear,
-        noise=float(np.sqrt(phi / (1 - phi) * energy_left)),
+        noise=float(np.sqrt(phi / (1 - phi) * energy_left * forms.off[-1, -1])),
         has_direction=True,
         step_linear=np.zeros(len(linear) + 1),
         step_mean=0.0,
@@ -156,6 +184,7 @@ class LabelLaw:
     rows: int = 0  # of that fit; zero where nothing is taken off
     phi: float = 0.0  # d over rows; zero likewise
     scales: tuple[tuple[float, float], ...] = ((1.0, 1.0),)  # of squared indices, with weights
+    forms: FitForms | None = None  # how that is read; None for isotropic inputs
 
     @classmethod
     def of(cls, problem: Problem) -> LabelLaw:
@@ -227,9 +256,15 @@ class LabelLaw:
     @property
     def fit(self) -> LabelFit:
         """The fit that is taken off."""
+        forms = self.forms or plain_forms(self.teacher_indices)
         return fit_of_labels(
-            self.taken_off, self.mean, self.energy, self.linear, self.phi, self.rows
+            self.taken_off, self.mean, self.energy, self.linear, self.phi, self.rows, forms
         )
+
+    @property
+    def noise_of_fit(self) -> float:
+        """Length tau of the noise of the fit X^T y/n_0."""
+        return float(np.sqrt(self.phi * self.energy))
 
 
 class LabelCoefficients(NamedTuple):

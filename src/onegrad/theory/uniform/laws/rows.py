@@ -285,7 +285,7 @@ def _points(step: Step, size: Size, steepness: float | None, replaced: bool) -> 
         nonlinear = y - fit.mean - fit.linear @ primitives[:mt]
         about = nonlinear if fit.least_squares else y
         primitives[mt] *= 1 - phi0 * fit.least_squares
-        primitives[mt] += phi0 / fit.noise * about
+        primitives += np.outer(step.own_of_fit, about)
         removed = fit.mean + fit.linear @ primitives[:mt] + fit.noise * primitives[mt]
     y, r = y - removed, r - removed
     if fit.least_squares:

@@ -9,6 +9,7 @@ import numpy as np
 
 from onegrad.exceptions import OutOfScope
 from onegrad.problem import FIELDS, Problem
+from onegrad.theory.uniform.laws.directions import labels_on
 from onegrad.theory.uniform.laws.inputs import (
     FEW_DRAWS,
     Inputs,
@@ -120,14 +121,14 @@ def _draws(
     if spectrum is None:
         yield isotropic_inputs(problem.d), labels, neurons
         return
-    activation = stretched(problem.sigma, float(np.sqrt(spectrum.moment(1))))
+    scale = float(np.sqrt(spectrum.moment(1)))
+    activation = stretched(problem.sigma, scale)
     length = float(np.sqrt(spectrum.mean_square / problem.d))
-    for draw in teacher_draws(spectrum, draws):
+    for draw in teacher_draws(spectrum, draws, labels.indices - 1):
         inputs = Inputs.of_draw(spectrum, draw, problem.d)
-        size = float(np.sqrt(spectrum.values @ draw.shares))
-        teacher = stretched(problem.sigma_star, size, draw.offset * length)
+        scales = tuple(zip(*inputs.scales, strict=True))
         yield (
             inputs,
-            replace(labels, teacher=teacher, scales=tuple(zip(*inputs.scales, strict=True))),
+            labels_on(inputs, replace(labels, scales=scales), scale, draw.offset * length),
             replace(neurons, activation=activation, biases=inputs.biases),
         )
