@@ -21,7 +21,7 @@ for a function f of the learned index.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 import scipy
@@ -355,7 +355,7 @@ def _real(state: State) -> State:
         RowState(None if at.X is None else at.X.real, at.e.real, at.e_tilde.real, at.pi.real)
         for at in state.rows
     )
-    names = (field.name for field in fields(State) if field.name != "rows")
+    names = [f.name for f in fields(State) if f.name != "rows"]
     return replace(state, rows=rows, **{name: getattr(state, name).real for name in names})
 
 
