@@ -5,7 +5,7 @@ import json
 import re
 from pathlib import Path
 
-from onegrad.studies import gallery
+from onegrad.studies import gallery, rules
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "open"
@@ -37,6 +37,8 @@ def test_a_page_is_of_full_sizes_and_breaks_no_rule() -> None:
         assert record["method"]["violations"] == []
         text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
         assert "Sizes: full;" in text and "breaks rules" not in text, name
+        sentences = (record["text"][key] for key in ("title", "finding", "explained"))
+        assert list(rules.short_sentences(*sentences)) == [], name
         assert text.startswith(f"# {record['text']['title']}".replace("*", r"\*"))
         assert f"[{name}]({name}.md)" in method
 
