@@ -1,6 +1,7 @@
 """A figure is a TOML and a module: both there, both saying what they must."""
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from onegrad.cli import main
 from onegrad.experiments import cells_of
 from onegrad.studies import gallery
+from onegrad.studies.measures import MEASURES
 
 ROOM = Path(gallery.__file__).parent
 
@@ -76,3 +78,11 @@ def test_the_page_about_experiments_has_every_figure_of_the_papers() -> None:
     missing = [name for name in gallery.select() if f"| `{name}` |" not in text]
     assert not missing, f"run python docs/make_report.py OUT: {missing}"
     assert "†" not in text, "all rows are of one full-size run"
+
+
+def test_the_page_about_experiments_has_every_measure_with_its_options() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z-]+)` \| ((?:`\w+`(?:, )?)*) ?\| [^|]*\|$", text, re.MULTILINE)
+    listed = {name: set(re.findall(r"`(\w+)`", options)) for name, options in rows}
+    measured = {name: set(measure.options) for name, measure in MEASURES.items()}
+    assert {name: listed.get(name) for name in measured} == measured
