@@ -157,26 +157,27 @@ def stack_errors(
     )
     network, n_test = Network.of(sampler), options.test_rows(p.n)
     all_fits: list[Fit] = []
-    risks: list[Array] = []
+    test_errors: list[Array] = []
     if options.model in KERNEL_MODELS:
         fit, risk = kernel_fit(options.model, network, ridges, n_test, loo)
-        all_fits, risks = [fit], [risk[:, None]]
+        all_fits, test_errors = [fit], [risk[:, None]]
     else:
         for i in range(0, len(etas), networks):
             features = features_of(options.model, network, etas[i : i + networks])
             fits_at_once = fits(sampler, features, ridges, loo)
-            risks.append(_risks(sampler, features, fits_at_once, n_test))
+            test_errors.append(risks(sampler, features, fits_at_once, n_test))
             all_fits += fits_at_once
     xp = namespace(all_fits[0].train)
     names = ["train", "squared_loss", *(["leave_one_out"] if loo else [])]
     errors = {name: xp.stack([getattr(fit, name) for fit in all_fits], 1) for name in names}
-    errors["risk"] = risks[0] if len(risks) == 1 else xp.concatenate(risks, 1)
+    one_round = len(test_errors) == 1
+    errors["risk"] = test_errors[0] if one_round else xp.concatenate(test_errors, 1)
     if any(etas):
         errors["overlap"] = plan.ops.exact.cast(_overlap(network))
     return errors
 
 
-def _risks(sampler: Sampler, features: FeatureMap, path: Sequence[Fit], n_test: int) -> Array:
+def risks(sampler: Sampler, features: FeatureMap, path: Sequence[Fit], n_test: int) -> Array:
     """Return E (sigma_star - f_hat)^2 over fresh rows, (B, E, R); label noise is added exactly."""
     ops, coef = sampler.ops, [sampler.ops.cast(fit.coef) for fit in path]
     shape = (sampler.stack_size, len(path), int(coef[0].shape[-1]))

@@ -12,6 +12,7 @@ from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import CellValues, option_of, per_seed
 from onegrad.networks.fits import fits
 from onegrad.networks.one_network import network_of
+from onegrad.networks.run import risks
 from onegrad.networks.sampling import RowSet, linear_fit
 from onegrad.networks.streams import Purpose
 
@@ -32,13 +33,9 @@ def giant_step(cell: Cell, device: str, seed: int) -> CellValues:
     star, step = sampler.beta_star[0], network.first_update[0]
     along = to_numpy(step @ star)
     overlaps = np.linalg.eigvalsh(along.T @ along) / float((step * step).sum())
-    (fit,) = fits(sampler, features, cell.ridges)
+    path = fits(sampler, features, cell.ridges)
     if option_of(cell, "own_part", False):
         own = linear_fit(replace(sampler, label_fit=None), tests, "residual-linear")
         sampler = replace(sampler, label_fit=own)
-    total = np.zeros(len(cell.ridges))
-    for block in sampler.blocks(tests):
-        (F,) = features.tiles(block)
-        miss = block.y[0][:, None] - sampler.ops.read_out(F, fit.coef)[0]
-        total += to_numpy((miss * miss).sum(0))
-    return {"test": total[None] / tests.count, "overlaps": overlaps}
+    test = to_numpy(risks(sampler, features, path, tests.count)[0]) + cell.problem.noise**2
+    return {"test": test, "overlaps": overlaps}

@@ -5,19 +5,18 @@ Beside the updates of a `Problem` there are two of rank one, :math:`a\otimes X^\
 the part of the gradient that is not of rank one. All have the Frobenius norm of the gradient.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Array, Floats
+from onegrad.arrays import Array
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import CellValues, option_of, per_seed
 from onegrad.networks.fits import fits
 from onegrad.networks.network import Network, shared_features
 from onegrad.networks.one_network import network_of
-from onegrad.networks.sampling import RowSet, step_rows
-from onegrad.networks.streams import Purpose
+from onegrad.networks.run import risks
+from onegrad.networks.sampling import step_rows
 
 UPDATES = ("gradient", "preconditioned", "spectral")  # those of a problem
 KINDS_OF_STEP = (*UPDATES, "rank-one", "least-squares")
@@ -33,8 +32,11 @@ def step_errors(cell: Cell, _device: str, seed: int) -> CellValues:
     for name, (network, step) in steps_of(cell, seed).items():
         _, _, Vt = np.linalg.svd(step[0], full_matrices=False)
         values[f"cosine_{name}"] = (Vt[0] @ network.sampler.beta_star[0, :, 0]) ** 2
-        n_test = option_of(cell, "n_test", 20_000)
-        values[f"test_{name}"] = risks(network, step, cell.etas, cell.ridges, n_test)
+        sampler, sigma = network.sampler, cell.problem.sigma
+        features = shared_features(sampler.ops, sigma, network.W, step, cell.etas)
+        path = fits(sampler, features, cell.ridges)
+        risk = risks(sampler, features, path, option_of(cell, "n_test", 20_000))[0]
+        values[f"test_{name}"] = risk + cell.problem.noise**2
     return values
 
 
@@ -51,18 +53,3 @@ def steps_of(cell: Cell, seed: int) -> dict[str, tuple[Network, Array]]:
         step = np.outer(network.a[0], direction)
         steps[name] = network, norm / np.linalg.norm(step) * step[None]
     return steps
-
-
-def risks(
-    network: Network, step: Array, etas: Sequence[float], ridges: Sequence[float], n_test: int
-) -> Floats:
-    """Return the test errors at the weights W + eta step, (etas, ridges)."""
-    sampler, problem = network.sampler, network.sampler.problem
-    features = shared_features(sampler.ops, problem.sigma, network.W, step, tuple(etas))
-    coefficients = [fit.coef for fit in fits(sampler, features, ridges)]
-    squares = np.zeros((len(etas), len(ridges)))
-    for block in sampler.blocks(RowSet(Purpose.TEST, n_test)):
-        for e, F in enumerate(features.tiles(block)):
-            miss = block.clean[..., None] - sampler.ops.read_out(F, coefficients[e])
-            squares[e] += (miss[0] ** 2).sum(0)
-    return squares / n_test + problem.noise**2

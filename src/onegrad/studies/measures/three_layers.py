@@ -10,20 +10,21 @@ with s, a step of size eta/s on the first layer and the penalty s^2 lambda it is
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
-from onegrad.arrays import Array, Floats, Ops, get_ops, to_numpy
+from onegrad.arrays import Array, Floats, Ops, get_ops, to_numpy, transpose
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import CellValues, option_of, per_seed
 from onegrad.functions.hermite import normalised_hermite
-from onegrad.networks.fits import normal_equations
-from onegrad.networks.network import Network
+from onegrad.networks.fits import fits
+from onegrad.networks.network import ALL_NEURONS, FeatureMap, Network
 from onegrad.networks.one_network import network_of
-from onegrad.networks.sampling import RowSet, step_rows
-from onegrad.networks.streams import Purpose
+from onegrad.networks.run import risks
+from onegrad.networks.sampling import SampleBlock, step_rows
 from onegrad.problem import Problem
 from onegrad.studies.measures.matrices import leading_vectors
 
@@ -57,38 +58,34 @@ class ThreeLayers:
             second = second + back.T @ H
         return cls(network, W2, first, second)
 
-    def features(self, kind: str, eta: float, X: Array) -> Array:
-        """Return the last features (rows, N) after a step of a kind."""
+    def features(self, kind: str, etas: tuple[float, ...]) -> FeatureMap:
+        """Return the last features after a step of a kind and of each size."""
         sigma = self.network.sampler.problem.sigma
         steps = {"first": self.first, "both": self.first, "two": self.network.first.G[0]}
-        W1 = self.network.W[0] + eta * steps[kind] if kind in steps else self.network.W[0]
-        H = sigma(X @ W1.T)
-        if kind == "two":
-            return H
-        W2 = self.W2 + eta * self.second if kind in ("second", "both") else self.W2
-        return sigma(H @ W2.T)
+
+        def tiles(block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
+            for eta in etas:
+                step = eta * steps[kind] if kind in steps else 0.0
+                F = sigma(block.X @ transpose(self.network.W[0] + step))
+                if kind != "two":
+                    behind = eta * self.second if kind in ("second", "both") else 0.0
+                    F = sigma(F @ transpose(self.W2 + behind))
+                yield F[..., neurons]
+
+        return FeatureMap(len(self.W2), len(etas), tiles)
 
 
 @per_seed
 def three_layers(cell: Cell, device: str, seed: int) -> CellValues:
     """Return the test error by what the step is on, (seeds, etas, ridges), as `test_KIND`."""
     n_test, scale = option_of(cell, "n_test", 20_000), option_of(cell, "scale", 1.0)
-    p, ops = cell.problem, get_ops(device)
-    layers = ThreeLayers.of(p, seed, ops, scale)
-    sampler = layers.network.sampler
-    rows, tests = sampler.all_ridge_rows(), RowSet(Purpose.TEST, n_test)
-
-    def errors(kind: str, eta: float) -> Floats:
-        F = layers.features(kind, eta, rows.X[0])
-        fit = normal_equations(ops, F[None], rows.y, p.intercept).path(cell.ridges)
-        total = np.zeros(len(cell.ridges))
-        for block in sampler.blocks(tests):
-            predicted = layers.features(kind, eta, block.X[0]) @ fit.coef[0] + fit.intercept[0]
-            total += to_numpy(((block.clean[0][:, None] - predicted) ** 2).sum(0))
-        return total / n_test + p.noise**2
-
-    etas = {kind: cell.etas[:1] if kind == "none" else cell.etas for kind in STEP_KINDS}
-    return {f"test_{k}": [errors(k, eta) for eta in of_kind] for k, of_kind in etas.items()}
+    layers = ThreeLayers.of(cell.problem, seed, get_ops(device), scale)
+    sampler, values = layers.network.sampler, {}
+    for kind in STEP_KINDS:
+        features = layers.features(kind, cell.etas[:1] if kind == "none" else cell.etas)
+        risk = risks(sampler, features, fits(sampler, features, cell.ridges), n_test)[0]
+        values[f"test_{kind}"] = to_numpy(risk) + cell.problem.noise**2
+    return values
 
 
 @per_seed
