@@ -42,11 +42,6 @@ class Candidate:
     update_readout: Readout
     worth: Floats | None = None  # (N,) increase of the loss without each neuron
 
-    @property
-    def summary(self) -> dict[str, Any]:
-        """The label with the ridge and its score on held-out rows."""
-        return {**self.label, "ridge": self.ridge, "score": self.score}
-
 
 @dataclass(frozen=True)
 class Candidates:

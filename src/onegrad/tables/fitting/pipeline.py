@@ -38,7 +38,7 @@ from onegrad.tables.model.rows import MomentsPass, block_targets, sum_over_block
 from onegrad.tables.model.targets import NO_LINK, LearningTask
 from onegrad.tables.parts.part import RowPart
 from onegrad.tables.rows.partitions import Partition, RowBlock, sum_over_partitions
-from onegrad.tables.rows.sample import Sample, sample_block
+from onegrad.tables.rows.sample import Sample, effective_rows, sample_block
 from onegrad.tables.rows.sources import Source
 
 MAX_FULL_SPECTRUM = 1500  # features up to which all eigenvalues are computed
@@ -247,7 +247,8 @@ def describe_fit(
         untrained=largest_first(untrained),
         residuals=residuals,
         residual_weights=w,
-        effective_rows=distinct * sum(each.effective_rows for each in calibration),
+        effective_rows=distinct
+        * sum(effective_rows(each.rows.w, each.copies) for each in calibration),
         link=link,
         choice={
             **(combined if several else labels[0]),
@@ -260,7 +261,8 @@ def describe_fit(
             **({"interrupted": True} if learned[-1].training_set.progress.stopped else {}),
         },
         trials=tuple(
-            {"member": number, **candidate.summary} if several else candidate.summary
+            ({"member": number} if several else {})
+            | {**candidate.label, "ridge": candidate.ridge, "score": candidate.score}
             for number, each in enumerate(learned)
             for candidate in each.candidates.tried
         ),

@@ -14,7 +14,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput
 from onegrad.tables.first_layer.scaling import ScaledRows
-from onegrad.tables.rows.sample import RowKeys, effective_rows
+from onegrad.tables.rows.sample import RowKeys
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -50,11 +50,6 @@ class CalibrationRows:
         chosen = held | repeated
         weighted = ScaledRows(rows.z, rows.t, w)[chosen]
         return cls(weighted, keys[chosen], (rows.w / copies)[chosen], copies[chosen])
-
-    @property
-    def effective_rows(self) -> float:
-        """Number of rows of equal weight that say as much."""
-        return effective_rows(self.rows.w, self.copies)
 
 
 def interval_width(residuals: Floats, w: Floats, rows: float, coverage: float) -> Floats:

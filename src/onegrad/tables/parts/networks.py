@@ -196,21 +196,21 @@ class CodedTraining(Learner):
         progress = fit.training_set.progress
         if progress.stopped:
             return
-        first, epoch = self.network(fit, fit.training_set, 0)
+
+        def network(
+            rows: TrainingSet, number: int, last_epoch: int | None = None
+        ) -> tuple[CodedNetwork, int]:
+            rng = fit.random_numbers(CODED, number)
+            return train_coded_network(rows, self, fit.best.layer.bound, rng, last_epoch)
+
+        first, epoch = network(fit.training_set, 0)
 
         def relearn() -> list[CodedNetwork]:
             rows = fit.training_set.without_held_out
-            further = [self.network(fit, rows, i, epoch)[0] for i in range(1, self.networks)]
+            further = [network(rows, i, epoch)[0] for i in range(1, self.networks)]
             return [first, *([] if progress.stopped else further)]
 
         yield Trial(first(fit.judged.held_out.z), first, relearn)
-
-    def network(
-        self, fit: PartFit, rows: TrainingSet, number: int, last_epoch: int | None = None
-    ) -> tuple[CodedNetwork, int]:
-        """Train the network of this number, and return the epoch that counts."""
-        rng = fit.random_numbers(CODED, number)
-        return train_coded_network(rows, self, fit.best.layer.bound, rng, last_epoch)
 
     def flops(self, size: FitSize) -> float:
         seen = size.inputs + min(MAX_RAMPS * size.inputs, MAX_CODES)

@@ -1,7 +1,7 @@
 """The alternating family: rounds of first-layer updates with the trained readout."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from onegrad.exceptions import named_arguments
 from onegrad.networks.cost import Cost
@@ -60,8 +60,7 @@ class _Alternating(FeatureLearner):
     inputs: str | None = None
     corrections: str | None = None
 
-    _learn = staticmethod(alternating.learn)
-    _describe = staticmethod(alternating.describe)
+    _family: ClassVar[Any] = alternating
 
     def _settings(self) -> AlternatingSettings:
         return settings_from(AlternatingSettings, self, classes=isinstance(self, Classification))

@@ -20,9 +20,7 @@ from onegrad.exceptions import AssumptionWarning, InvalidInput, check_choice, wa
 from onegrad.io.progress import TerminalProgress
 from onegrad.pictures.model_plots import draw_importances
 from onegrad.tables.fitting import pipeline
-from onegrad.tables.fitting.candidates import Candidates
 from onegrad.tables.fitting.settings import Settings, check_parameter
-from onegrad.tables.fitting.training_set import TrainingSet
 from onegrad.tables.model import files
 from onegrad.tables.model import rows as model_rows
 from onegrad.tables.model.fitted import FeatureSpectrum, Fitted
@@ -88,19 +86,10 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     # -- what families and tasks define --------------------------------------------------------
 
+    _family: ClassVar[Any]  # the module that learns first layers, and describes the chosen one
     _target_kinds: ClassVar[tuple[type[Any], ...]] = (object,)
     _target_checks: ClassVar[Mapping[str, bool]] = {"multi_output": True, "y_numeric": False}
     _pictures: ClassVar[Mapping[str, Callable[..., Any]]] = {}
-
-    @staticmethod
-    def _learn(training_set: TrainingSet, settings: Any, rng: np.random.Generator) -> Candidates:
-        """Learn first layers, as the family does."""
-        raise NotImplementedError
-
-    @staticmethod
-    def _describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
-        """Return the lines of a report, by name, on the first layer that was chosen."""
-        raise NotImplementedError
 
     def _settings(self) -> Settings:
         """Return the checked settings of the family."""
@@ -180,7 +169,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
             data,
             task,
             settings,
-            self._learn,
+            self._family.learn,
             sample_rows=sample_rows,
             hold_out=self.hold_out,
             seed=int(check_random_state(self.random_state).randint(2**31)),
@@ -209,6 +198,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     @property
     def _targets(self) -> Any:
         """Targets of one of the kinds that the task has."""
+        check_is_fitted(self)
         return self.fitted_.targets
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -347,7 +337,7 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     def report(self) -> Report:
         """Return what was learned, in words and numbers."""
         check_is_fitted(self)
-        lines = self._describe(self.choice_)
+        lines = self._family.describe(self.choice_)
         return Report.of(type(self).__name__, self.fitted_, self.column_names_, lines)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:

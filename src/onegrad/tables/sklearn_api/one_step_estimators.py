@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -64,8 +64,7 @@ class _OneStep(FeatureLearner):
     intercept: bool = True
     clip: float = 4.0
 
-    _learn = staticmethod(one_step.learn)
-    _describe = staticmethod(one_step.describe)
+    _family: ClassVar[Any] = one_step
 
     @classmethod
     def literal(cls, problem: Problem, **parameters: Any) -> Self:

@@ -55,8 +55,7 @@ class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
         The standard deviation is that of Bayesian ridge regression.
         """
         if not return_std:
-            scores = self._scores(X)
-            return self._targets.decode(scores)
+            return self._targets.decode(self._scores(X))
         blocks = [(self.fitted_.predict(x), self.fitted_.variance(x)) for x in self._inputs(X)]
         targets = self._targets
         deviation = np.sqrt(np.concatenate([v for _, v in blocks])) * targets.scale
@@ -192,8 +191,7 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Any:
         """Return the most likely classes."""
-        scores = self._scores(X)
-        return self._targets.decode(scores)
+        return self._targets.decode(self._scores(X))
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the softmax of the scores times a slope fitted on held-out rows.
