@@ -14,7 +14,7 @@ from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.parallel.threads import thread_map
 from onegrad.ridge import Moments
 from onegrad.tables.first_layer.gradient import gradient_outer_product
-from onegrad.tables.first_layer.layer import DeviceLayer, Layer
+from onegrad.tables.first_layer.layer import Layer
 from onegrad.tables.first_layer.scaling import ScaledRows
 from onegrad.tables.model.fitted import Fitted, RowChanges
 from onegrad.tables.model.permutation_importance import inputs_by_column, permutation_importances
@@ -66,15 +66,10 @@ class MomentsPass:
 
     def moments(self, x: Floats, t: Floats, w: Floats) -> tuple[Moments, ...]:
         """Return the moments of encoded rows, computed on the device."""
-        if self.device == "cpu":
-            return tuple(layer.moments(x, t, w) for layer in self.layers)
         ops = get_ops(self.device)
         rows = [ops.asarray(values) for values in (x, t, w)]
-        sums = (DeviceLayer.of(layer, ops).moments(*rows) for layer in self.layers)
-        return tuple(
-            Moments(m.rows, m.weight, *map(to_numpy, (m.F1, m.y1, m.FtF, m.Fty, m.yty)))
-            for m in sums
-        )
+        sums = (layer.on(ops).moments(*rows) for layer in self.layers)
+        return tuple(Moments(m.rows, m.weight, *map(to_numpy, m.arrays)) for m in sums)
 
 
 @dataclass(frozen=True)

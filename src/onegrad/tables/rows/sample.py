@@ -62,12 +62,15 @@ class KeyedRows:
     def distinct(self, most: int | None = None) -> Self:
         """Return the rows with the smallest keys, so many at most, equal ones as one."""
         keys, first, group = np.unique(self.keys, return_index=True, return_inverse=True)
-        # astype: of no rows bincount makes whole numbers
-        sums: dict[str, Any] = {
-            name: np.bincount(group, getattr(self, name), len(keys))[:most].astype(np.float64)
-            for name in self.summed
-        }
-        return replace(self[first[:most]], **sums)
+
+        def field(name: str) -> Any:
+            values = getattr(self, name)
+            if name not in self.summed:
+                return take_rows(values, first[:most])
+            # astype: of no rows bincount makes whole numbers
+            return np.bincount(group, values, len(keys))[:most].astype(np.float64)
+
+        return self._with(field)
 
 
 @dataclass(frozen=True)
