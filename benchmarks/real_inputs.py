@@ -1,4 +1,4 @@
-"""Prediction and networks on real inputs: the picture and the numbers of docs/input_covariance.md.
+"""Prediction and networks on real inputs: the picture and the numbers of docs/uniform.md.
 
     OMP_NUM_THREADS=1 python benchmarks/real_inputs.py --data DIR [--seeds 256] [--kinds pixels]
 

@@ -19,10 +19,12 @@ import numpy as np
 from settings_files import named_files, read_settings
 
 import onegrad as og
-from onegrad.theory.uniform import discretisation, preparation, quadrature_nodes
+from onegrad.theory.uniform import evaluation, fit, response
+from onegrad.theory.uniform.laws import neurons
+from onegrad.theory.uniform.pencil import Shares
 
-Change = Callable[[Callable[..., Any]], Callable[..., Any]]  # a function to its replacement
-LARGE = 1e8  # an input dimension at which lengths no longer fluctuate
+Change = Callable[[Any], Any]  # what a name stands for to its replacement
+SMALL = 1e-3  # relative, of squared lengths: none, but a difference can be taken
 
 
 def changed_result(change: Callable[[Any], Any]) -> Change:
@@ -31,36 +33,47 @@ def changed_result(change: Callable[[Any], Any]) -> Change:
 
 
 def without_own_step(step: Any) -> Any:
-    return replace(step, own_noise=0.0, own_output=0.0, c3=0.0)
+    numbers = [
+        replace(x, own_noise=0.0, own_output=0.0, c3=0.0)
+        for x in (*step.activations, step.activation)
+    ]
+    return replace(step, activations=tuple(numbers[:-1]), activation=numbers[-1])
 
 
-def without_direction(eq: Any) -> Any:
-    return replace(eq, omega=np.append(eq.omega[:-1], 0.0))
+def without_shares(labels: Any, state: Any, quadratic: Any) -> Shares:
+    del quadratic
+    return Shares(tuple(0.0 for _ in labels.populations), 0 * state.a, 0 * state.a)
+
+
+def rows_of_one_length(function: Any) -> Any:
+    def fresh_rows(step: Any, rows: Any, variables: Any, rule: Any, nodes: Any, *a: Any) -> Any:
+        return function(step, rows, variables, rule, nodes, SMALL, *a[1:])
+
+    return fresh_rows
 
 
 TERMS: dict[str, list[tuple[Any, str, Change]]] = {
     "nothing": [],
     "length of a neuron's initial weight": [
-        (quadrature_nodes, "length_fluctuation", changed_result(lambda _: 0.0)),
-    ],
-    "step of a neuron along its own weight": [
-        (preparation, "take_step", changed_result(without_own_step)),
-    ],
-    "length of a sample": [
-        (discretisation, "sample_nodes", lambda f: lambda _, *a: f(LARGE, *a)),
-    ],
-    "quadratic part of the teacher off v": [
+        (neurons, "TWO_POINT_NODES", lambda x: 0 * x),
         (
-            discretisation,
-            "quadratic_part",
-            changed_result(lambda q: replace(q, Y=0 * q.Y)),
+            evaluation,
+            "neuron_types",
+            changed_result(lambda t: replace(t, length_deviation=0.0, s_by_length=0 * t.s)),
         ),
     ],
-    "tilt of neurons towards Mv": [
-        (discretisation, "neuron_tilt", lambda f: lambda epsilon, *a: f(0 * epsilon, *a)),
+    "step of a neuron along its own weight": [
+        (evaluation, "take_step", changed_result(without_own_step)),
     ],
-    "the learned direction as one of d": [
-        (discretisation, "Equations", changed_result(without_direction)),
+    "length of a row": [(evaluation, "fresh_rows", rows_of_one_length)],
+    "initial weight along v, in the features": [
+        (evaluation, "fresh_features", lambda f: lambda *a: f(*a[:3], 0 * a[3])),
+    ],
+    "products of weights along special directions": [
+        (fit, "_add_products", lambda _: lambda *a: None),
+    ],
+    "shares of the special variables": [
+        (module, "special_shares", lambda _: without_shares) for module in (evaluation, response)
     ],
 }
 

@@ -115,7 +115,7 @@ RUNS = [
         "labels_less_a_fit", "preconditioned", "inputs_with_a_covariance",
     )
     for run in read(name)
-    # a quarter of all variance in one direction: docs/input_covariance.md
+    # a quarter of all variance in one direction: docs/uniform.md
     if run.group != "spiked" or run.problem.inputs != "spiked(100)"
 ]  # fmt: skip
 CHOSEN = list(
