@@ -239,8 +239,8 @@ def take_step(laws: Laws) -> Step:
         plain = float(s @ (g0 @ primitives) ** 2)
         energy, signal = fit.free_energy + output, c @ primitives[: len(c)]
         missed = (1 - np.tile(gain, slots.count)) * signal
-        left = preconditioner.left_out(energy, float(c @ c), float(missed @ missed))
-        noise_size = float(np.sqrt(max(phi0 * left, 0.0))) * size
+        remaining = preconditioner.left_out(energy, float(c @ c), float(missed @ missed))
+        noise_size = float(np.sqrt(max(phi0 * remaining, 0.0))) * size
         if noise_size:
             g0[len(c)] = phi0 * (energy - float(signal @ (signal - missed))) / noise_size
     h = np.tile(gain, slots.count) * (np.append(c, [noise_size, *g0[len(c) + 1 :]]) @ primitives)
