@@ -77,14 +77,12 @@ def build_parser(commands: Sequence[str] = COMMANDS) -> Parser:
     """Return the parser of the program, with the parsers of these commands."""
     parser = Parser(
         prog="onegrad",
-        usage="onegrad COMMAND [--help] ...",
         description="What a network learns in one gradient step: theory, simulation, estimators.",
         epilog="example: onegrad predict --alpha 0:0.5:11",
     )
     parser.add_argument("--version", action="version", version=f"onegrad {__version__}")
-    subparsers = parser.add_subparsers(
-        dest="command", metavar="COMMAND", required=True, prog=parser.prog
-    )
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    parser.usage = "onegrad COMMAND [--help] ..."
     for command in commands:
         importlib.import_module(f"onegrad.cli.{command}").add_parser(subparsers)
     return parser

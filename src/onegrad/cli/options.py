@@ -25,6 +25,7 @@ EVERYDAY_FIELDS = (
     *SIZES, "phi", "psi", "activation", "teacher", "noise", "ridge", "alpha", "eta",
 )  # fmt: skip
 INSTEAD = {"eta": "alpha", "phi": "d", "psi": "N"}  # options that take the place of a default
+OPTIONS = {**FIELDS, **RATIO_FIELDS}
 DEFAULT_SETTING = "quick-start"  # the setting of the docs' first page
 
 
@@ -85,10 +86,9 @@ def add_problem_command(subparsers: Any, *texts: str) -> argparse.ArgumentParser
         "problem", "a number may be a comma list (0,0.1,0.2) or a range start:stop:count[:log]"
     )
     more = parser.add_argument_group("more about the problem")
-    fields = {**FIELDS, **RATIO_FIELDS}
-    for name in (*EVERYDAY_FIELDS, *(name for name in fields if name not in EVERYDAY_FIELDS)):
-        default = "" if name == "eta" else QUICK_START.get(name, fields[name].default)
-        field = replace(fields[name], default=default)
+    for name in (*EVERYDAY_FIELDS, *(name for name in OPTIONS if name not in EVERYDAY_FIELDS)):
+        default = "" if name == "eta" else QUICK_START.get(name, OPTIONS[name].default)
+        field = replace(OPTIONS[name], default=default)
         group = everyday if name in EVERYDAY_FIELDS else more
         settings: dict[str, Any] = {"metavar": METAVARS.get(field.kind, "X"), "dest": name}
         if field.kind == "flag":
@@ -116,20 +116,19 @@ def add_plot(parser: Any, what: str) -> None:
 
 def read_problem_options(args: argparse.Namespace) -> ProblemOptions:
     """Return the problem that the options describe, and its axes."""
-    fields = {**FIELDS, **RATIO_FIELDS}
-    texts = {name: value for name in fields if (value := getattr(args, name)) is not None}
+    texts = {name: value for name in OPTIONS if (value := getattr(args, name)) is not None}
     sizes_given = bool({*SIZES, *RATIO_FIELDS} & texts.keys())
     defaults = {name: str(value) for name, value in QUICK_START.items()}
     for name in INSTEAD.keys() & texts.keys():
-        option, other = fields[name].option, fields[INSTEAD[name]].option
+        option, other = OPTIONS[name].option, OPTIONS[INSTEAD[name]].option
         if INSTEAD[name] in texts:
             raise InvalidInput(option, problem=f"give {option} or {other}, not both")
         del defaults[INSTEAD[name]]
     texts = defaults | texts
     numbers = {
-        name: parse_numbers(text, fields[name].option, MAX_POINTS)
+        name: parse_numbers(text, OPTIONS[name].option, MAX_POINTS)
         for name, text in texts.items()
-        if fields[name].kind in ("whole", "number")
+        if OPTIONS[name].kind in ("whole", "number")
     }
     words = {name: text for name, text in texts.items() if name not in numbers}
     _replace_ratio(numbers, "phi", "n", "d")

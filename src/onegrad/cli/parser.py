@@ -76,10 +76,7 @@ def innermost_parser(
 
 
 def check_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Report a misspelt option before argparse misses the one that it stands for.
-
-    Names are compared without their dashes: -n is --n, and --bogus resembles nothing.
-    """
+    """Report a misspelt option, such as -n, before argparse misses the one that it stands for."""
     spellings = [name for action in options_of(parser) for name in action.option_strings]
     names = {spelling.lstrip("-"): spelling for spelling in spellings}
     before_rest = words[: words.index("--")] if "--" in words else words

@@ -195,21 +195,16 @@ QUICK_THEORY = dataclasses.replace(
 )
 
 
-@answer_of
 def here_answer(problem: Problem) -> dict[str, Any]:
     """Return the errors and what is learned at the place of a slider that moves."""
-    return _errors_and_learned(problem, QUICK_THEORY)
+    return errors_answer(problem, True, QUICK_THEORY)
 
 
 @answer_of
-def errors_answer(problem: Problem, with_learned: bool = True) -> dict[str, Any]:
-    """Return the errors of the uniform theory and, if wanted, what is learned."""
-    return _errors_and_learned(problem, "uniform", with_learned)
-
-
-def _errors_and_learned(
-    problem: Problem, theory: str | Theory, with_learned: bool = True
+def errors_answer(
+    problem: Problem, with_learned: bool = True, theory: str | Theory = "uniform"
 ) -> dict[str, Any]:
+    """Return the errors of the uniform theory and, if wanted, what is learned."""
     prediction = evaluate_theory(problem, theory)
     accuracy = prediction.accuracy
     stated = {"train_accuracy": accuracy.train, "test_accuracy": accuracy.test}

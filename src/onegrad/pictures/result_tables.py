@@ -46,8 +46,7 @@ def html_table(
 
 
 def _cell(value: Any) -> str:
-    text = "–" if value is None else _text(value)
-    return f'<td style="{_CELL_STYLE}">{escape(text)}</td>'
+    return f'<td style="{_CELL_STYLE}">{escape("–" if value is None else _text(value))}</td>'
 
 
 def _text(value: Any) -> str:

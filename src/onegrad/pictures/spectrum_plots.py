@@ -28,7 +28,6 @@ def dominant_degree(alignment: Mapping[int, float]) -> tuple[int, float]:
 def draw_predicted_spectrum(
     ax: Any,
     method: str,
-    bulk: str,
     density: tuple[Floats, Floats],
     edge: float,
     spikes: Sequence[tuple[float, Mapping[int, float]]],
@@ -38,13 +37,14 @@ def draw_predicted_spectrum(
     Parameters
     ----------
     method : name of the theory in the legend.
-    bulk : what the bulk is, in the legend.
     density : eigenvalues x and their density rho(x).
     edge : right edge of the bulk.
     spikes : eigenvalue and alignments of each spike.
     """
     x, rho = density
     s, height = np.sqrt(x), 2 * x * rho  # ds/s = dx/2x
+    # a large step deforms the bulk of a network, which only the uniform method follows
+    bulk = "bulk" if method == "uniform" else "bulk without a step"
     with style.styled_axes(ax) as ax:
         ax.fill_between(s, height, color=style.BLUE, alpha=0.2, lw=0)
         ax.plot(s, height, color=style.BLUE, label=f"{bulk}, {method} theory", gid="bulk")

@@ -129,10 +129,7 @@ class Spectrum:
         matplotlib.axes.Axes : on which `MeasuredSpectrum.plot` adds networks.
         """
         spikes = [(s.eigenvalue, s.alignment) for s in self.spikes]
-        # a large step deforms the bulk of a network, which only the uniform method follows
-        bulk = "bulk" if self.method == "uniform" else "bulk without a step"
-        density = self.x, self.rho
-        return draw_predicted_spectrum(ax, self.method, bulk, density, self.edge, spikes)
+        return draw_predicted_spectrum(ax, self.method, (self.x, self.rho), self.edge, spikes)
 
     def _rows(self) -> list[dict[str, Any]]:
         return [

@@ -46,11 +46,10 @@ export class Theory {
       if (curve?.length) this.shown[part] = curve;
       if (this.running[part] && this.running[part].key !== key) this.stop(part);
     }
-    // one process answers these three in turn: first the numbers that the eye waits for
     if (this.onCurve()) {
       this.asked.here = this.here = null;
       this.fresh.here = false;
-    } else this.refresh("here", query(state));
+    } else this.refresh("here", query(state)); // first: the eye waits for it, one process answers
     this.refresh("spectrum", ridgeless(state));
     this.refresh("instant", stepless(state));
     if (!moving || this.network?.seconds < QUICK) this.trainOne();
