@@ -32,7 +32,7 @@ def html_table(
     words = ", ".join(f"{name} = {_text(value)}" for name, value in settings.items())
     parts = [f"<p><b>{escape(title)}</b><br>{escape(words)}</p>"]
     if rows:
-        columns = list(rows[0])
+        columns = [c for c in rows[0] if c != "risk" or problem.noise or "noise" in axes]
         head = "".join(f'<th style="{_CELL_STYLE}">{escape(name)}</th>' for name in columns)
         body = "".join(
             "<tr>" + "".join(_cell(row[column]) for column in columns) + "</tr>"
