@@ -61,7 +61,11 @@ def test_html_shows_the_numbers_and_escapes_the_words(every):
     for result in every:
         tags, cells = tags_and_cells(result._repr_html_())
         assert tags <= TAGS and cells
-    assert f"{every[0].test:.5g}" in tags_and_cells(every[0]._repr_html_())[1]
+    _, cells = tags_and_cells(every[0]._repr_html_())
+    assert any(cell.startswith(f"{every[0].test:.4f} ±") for cell in cells)
+    noisy = og.predict(PROBLEM, "random-features", eta=0.0, noise=0.5)
+    # without noise the risk is the test error
+    assert ("risk" in noisy._repr_html_(), "risk" in every[0]._repr_html_()) == (True, False)
 
     def bold(x):
         return np.tanh(x)
