@@ -118,8 +118,12 @@ class Evaluation:
 
     @property
     def squared_loss(self) -> float:
-        """Training loss without the penalty."""
-        return self.train - self.penalty
+        """Training loss without the penalty.
+
+        The two are known to relative order 1/d: near interpolation that may be more than their
+        difference.
+        """
+        return max(self.train - self.penalty, 0.0)
 
 
 def errors(laws: Laws, nodes: Nodes | None = None, start: Solution | None = None) -> Evaluation:
