@@ -28,7 +28,6 @@ REFUSED = [  # fields, and what the message names
     # a step that multiplies weights by hundreds
     (LARGE | {"d": 2663, "N": 3811, "n_step": 1500, "teacher": "silu", "ridge": 0.035,
               "readout": "rademacher", "residual": "full"}, "multiply no weight"),
-    ({"ridge_rows": "same", "steps": 2}, "ridge_rows|steps"),
     ({"ridge_rows": "same", "inputs": "student-t(5)"}, "inputs"),
     ({"ridge_rows": "same", "inputs": "spiked(9)", "input_overlap": 0.6, "activation": "relu",
       "readout": "constant", "teacher": "H1/4 + H2", "eta": 30.0}, "eta"),

@@ -66,6 +66,7 @@ from onegrad.theory.uniform.second_step import (
 )
 from onegrad.theory.uniform.second_step import fresh_features as features_of_two
 from onegrad.theory.uniform.second_step import fresh_rows as fresh_rows_of_two
+from onegrad.theory.uniform.seen_rows import seen_features, seen_forms, seen_rows
 from onegrad.theory.uniform.solver import ROUGH_TOLERANCES, TOLERANCES, Solution, solve
 from onegrad.theory.uniform.step import Step, take_step
 
@@ -304,9 +305,10 @@ def _discretise_two_steps(laws: Laws, nodes: Nodes) -> Equations:
     if not step.inputs.isotropic:
         deviation = min(deviation, MAX_LENGTH_DEVIATION)
     again = laws.update.again
-    sizes = row_sizes(laws.inputs, deviation if again or step.coherent else 0.0)
+    same = laws.same_rows
+    sizes = row_sizes(laws.inputs, deviation if again or same or step.coherent else 0.0)
     steep = steepness(step)
-    points = points_of_step(step, sizes, steep if again else None)
+    points = points_of_step(step, sizes, steep if again or same else None)
     moments = step_moments(step, points)
     assert laws.update.second is not None
     gamma = step.gamma + laws.update.second / float(np.sqrt(laws.neurons.N))
@@ -314,35 +316,72 @@ def _discretise_two_steps(laws: Laws, nodes: Nodes) -> Equations:
     first = neuron_types(step, moments, law)
     plane = weights_in_the_plane(step, first, moments)
     first = with_special_weights(step, first, moments, plane)
-    constraints, batch_rows = len(moments.constraints), laws.rows[0]
-    if again:
-        one_batch = rows_by_index(step, batch_rows, points, moments, RESIDUAL_NODES)
-        batch = first_batch_again(step, first, one_batch)
+    batch_rows = Rows(True, False, laws.step_count)
+    old = RowVariables(step.directions, len(moments.constraints), step.indices, same and step.full)
+    if again or same:
+        one_batch = rows_by_index(step, batch_rows, points, moments, old, RESIDUAL_NODES)
     else:
         one_batch = rows_of_step(step, batch_rows, points, moments, nodes.residual)
+    if again:
+        batch = first_batch_again(step, first, one_batch, old.fields)
+    else:
         lengths = [size.length for size in sizes]
         batch = second_batch(step, first, plane[:, 0, 0], lengths, moments)
     second = take_second_step(step, first, plane, moments, batch)
     both, types, plane = second.step, second.types, second.plane
     more = (0, both.directions - step.directions)
     moments = replace(moments, M=np.pad(moments.M, (more, more)))
-    second_rows = second_population(second, batch_rows, step.directions)
-    batches, forms = [second_rows], [second_forms(second, second_rows)]
-    if not again:
-        batches.append(first_population(second, one_batch, step.directions))
-        forms.append(first_forms(forms_of(step, first, d / n, one_batch, None)))
     variables = RowVariables(
-        both.directions, constraints + second.functions.shape[1], step.indices, False
+        both.directions,
+        old.constraints + second.functions.shape[1],
+        step.indices,
+        old.has_rest,
     )
     second_order = laws.neurons.one_size or step.activation.c2 != 0.0 or not step.inputs.isotropic
-    seen, unseen = Rows(False, True, n), Rows(False, True, 0)
+    unseen = Rows(False, True, 0)
     spread = deviation if second_order else 0.0
-    rows, X = fresh_rows_of_two(second, seen, variables, nodes.index, spread, 1.0, True)
-    features = features_of_two(second, rows, X)
-    test, of_test = replace(rows, rows=unseen), features
-    if laws.labels.replaced:
-        test, X = fresh_rows_of_two(second, unseen, variables, nodes.index, spread, 1.0, False)
-        of_test = features_of_two(second, test, X)
+    test, X = fresh_rows_of_two(second, unseen, variables, nodes.index, spread, 1.0, False)
+    of_test = features_of_two(second, test, X)
+    test_forms = forms_of(both, types, d / n, test, of_test)
+    second_rows = second_population(second, batch_rows, step.directions)
+    step_forms = [second_forms(second, second_rows)]
+    if not again:
+        step_forms.append(first_forms(forms_of(step, first, d / n, one_batch, None)))
+    populations, of_rows, forms = list[Population](), list[Features | None](), list[Forms]()
+    for rows in laws.rows:
+        share = rows.count / laws.step_count if rows.step else rows.count / n
+        if not rows.step:
+            fresh = test
+            if laws.labels.replaced:
+                fresh, X = fresh_rows_of_two(
+                    second, rows, variables, nodes.index, spread, 1.0, True
+                )
+            fresh = replace(fresh, rows=rows, mass=share * fresh.mass)
+            of_fresh = features_of_two(second, fresh, X) if laws.labels.replaced else of_test
+            populations.append(fresh)
+            of_rows.append(of_fresh)
+            forms.append(forms_of(both, types, d / n, fresh, of_fresh))
+            continue
+        seen = replace(one_batch, rows=rows, mass=share * one_batch.mass)
+        if rows.ridge:
+            kappa = seen.kappa[:, 0]
+            seen, X_seen = seen_rows(second, seen, old, variables)
+            of_seen = seen_features(second, seen, X_seen, kappa)
+            populations.append(seen)
+            of_rows.append(of_seen)
+            forms.append(seen_forms(second, step_forms[-1], seen, of_seen))
+        else:
+            if again:
+                seen = replace(second_rows, mass=share * second_rows.mass)
+            else:
+                seen = first_population(second, seen, step.directions)
+            populations.append(seen)
+            of_rows.append(None)
+            forms.append(replace(step_forms[-1], mass=seen.mass))
+    if not again:
+        populations.append(second_rows)
+        of_rows.append(None)
+        forms.append(step_forms[0])
     places = Places(
         types=len(types.g),
         fields=5,
@@ -364,8 +403,8 @@ def _discretise_two_steps(laws: Laws, nodes: Nodes) -> Equations:
         fields=5,
         constant=form_without_rows(second),
         over_a=over_a,
-        rows=(*forms, forms_of(both, types, d / n, rows, features)),
-        test=forms_of(both, types, d / n, test, of_test),
+        rows=tuple(forms),
+        test=test_forms,
     )
     labels = LabelProblem(
         places,
@@ -373,8 +412,11 @@ def _discretise_two_steps(laws: Laws, nodes: Nodes) -> Equations:
         both,
         types,
         n,
-        (*batches, rows),
-        (*[None] * len(batches), readings_of(places, both, types, moments, rows, features, plane)),
+        tuple(populations),
+        tuple(
+            None if f is None else readings_of(places, both, types, moments, x, f, plane)
+            for x, f in zip(populations, of_rows, strict=True)
+        ),
         readings_of(places, both, types, moments, test, of_test, plane),
         d * second.own_variance,
     )

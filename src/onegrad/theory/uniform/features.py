@@ -97,7 +97,7 @@ def features_of_step(
     beta = beta / np.sqrt(nu) if nu > NEGLIGIBLE_SLOPE_ENERGY else np.zeros_like(beta)
     explained = A**2 + of["along"] ** 2 + of["across"] ** 2 + beta**2
     explained_by_own = sum(of[name] * of[f"{name}_by_own"] for name in ("A", "along", "across"))
-    turn, rest = (_standardised(sigma)[k] for k in ("turn", "rest"))
+    turn, rest = (standardised(sigma)[k] for k in ("turn", "rest"))
     return StepFeatures(
         A=A,
         B1=B1,
@@ -288,7 +288,7 @@ class _LinearPart:
 
 
 @lru_cache(maxsize=64)
-def _standardised(sigma: Function) -> dict[str, _LinearPart]:
+def standardised(sigma: Function) -> dict[str, _LinearPart]:
     """Return the linear parts of z sigma'(z) and of sigma(z)."""
     z, p = gaussian_rule(sigma.kinks)
 
@@ -331,7 +331,7 @@ def _along_rule(
             at = (kink - centre - own * slope) / deviation
             breaks.append(np.clip(at, low, high) + np.zeros(shape))
         breaks.append(np.full(shape, high))
-    return _panels(np.stack(breaks, -1), KINKED_ALONG_NODES)
+    return panels(np.stack(breaks, -1), KINKED_ALONG_NODES)
 
 
 def across_rule(sigma: Function, mean: Floats, deviation: Floats) -> tuple[Floats, Floats]:
@@ -340,10 +340,10 @@ def across_rule(sigma: Function, mean: Floats, deviation: Floats) -> tuple[Float
         return gauss_hermite(ACROSS_NODES)
     kinks = np.array([-np.inf, *sorted(sigma.kinks), np.inf])
     breaks = np.clip((kinks - mean[..., None]) / deviation[..., None], -EDGE, EDGE)
-    return _panels(breaks, KINKED_ACROSS_NODES)
+    return panels(breaks, KINKED_ACROSS_NODES)
 
 
-def _panels(breaks: Floats, nodes: int) -> tuple[Floats, Floats]:
+def panels(breaks: Floats, nodes: int) -> tuple[Floats, Floats]:
     """Return Gauss-Legendre nodes of a standard normal in panels between breaks, (..., panels)."""
     t, w = gauss_legendre(nodes)
     breaks = np.sort(breaks, -1)

@@ -120,7 +120,7 @@ def require_derived(problem: Problem, spectrum: InputSpectrum | None) -> None:
 
 def refine_cases(cases: Sequence[Laws], rtol: float, start: Solution | None) -> Refinement:
     """Evaluate all cases with more and more nodes until rtol is met."""
-    if cases[0].same_rows:
+    if cases[0].same_rows and cases[0].update.second is None:
         return refine_bins(cases, rtol, start)
     usual = mean_of(evaluate(cases, Nodes(), start))
     if usual.cases[0].equations.steepness < SMALL_STEEPNESS and rtol >= SMALL_ERROR:

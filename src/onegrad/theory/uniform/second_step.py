@@ -146,6 +146,9 @@ class SecondStep:
     batch: SecondBatch
     functions: Floats  # (G, M) row functions of the new directions
     own_variance: Floats  # (U,)
+    between: Floats  # (U,) R_12
+    growth: Floats  # (U,) part of a move of the first step that is left
+    coherent: Floats  # (G, U) part of r D_0 that moves coherent weights
 
 
 def take_second_step(
@@ -196,12 +199,9 @@ def take_second_step(
     )
     growth = ((R01 * grown) @ omega) / (R01 @ omega)
     own_reading = R02 @ (omega * s)
-    variance, slope = np.full(len(gamma), MIN_ENERGY), np.zeros(len(gamma))
-    if not update.again:  # of rows that both steps have, they are not known
-        # the second is along w_1, in units of the first
-        unit = gamma * (R12 @ (omega * s)) / own_reading
-        growth_read = ((R02 * grown) @ (omega * s)) / own_reading
-        variance, slope = _own_scales(step, first, unit, growth_read, batch, moments)
+    unit = gamma * (R12 @ (omega * s)) / own_reading  # along w_1, in units of the first
+    growth_read = ((R02 * grown) @ (omega * s)) / own_reading
+    variance, slope = _own_scales(step, first, unit, growth_read, batch, moments)
     types = replace(
         first,
         own=growth * (rest + first.own) - rest,
@@ -214,7 +214,19 @@ def take_second_step(
         own_slope=slope,
     )
     return SecondStep(
-        both, first, types, gamma, own, weights, covariance, batch, functions, variance
+        both,
+        first,
+        types,
+        gamma,
+        own,
+        weights,
+        covariance,
+        batch,
+        functions,
+        variance,
+        between=R12 @ omega,
+        growth=grown @ (omega * s),
+        coherent=held + functions @ coherent,
     )
 
 
@@ -404,6 +416,8 @@ def _own_scales(
     sigma, n0 = step.laws.neurons.activation, step.laws.step_count
     variance = own_scale(step, first) ** 2 * moments.square / n0 * grown**2
     slope = first.own_slope * grown
+    if step.laws.update.again:  # the second's is not known
+        return variance, slope
     at, _, z, q = _slope_rule(step, first, batch)
     place = np.searchsorted(at, batch.kappa)
     S = sigma.derivative((first.s * at[:, None])[..., None] + first.rho[:, None] * z)
@@ -418,8 +432,10 @@ def _own_scales(
     return variance, slope
 
 
-def first_batch_again(step: Step, first: Types, rows: Population) -> SecondBatch:
+def first_batch_again(step: Step, first: Types, rows: Population, fields: int) -> SecondBatch:
     """Return the rows of the first batch as those of the second: a group for each node.
+
+    fields : number of directions and constraints.
 
     Slopes are features of these rows with the activation's slope in place of it.
     """
@@ -427,6 +443,7 @@ def first_batch_again(step: Step, first: Types, rows: Population) -> SecondBatch
     f = features_of_step(step, first, rows, slope_function(step.laws.neurons.activation))
     ratio = step.laws.step_count / step.laws.ridge_count  # n_0/n, in which r and masses are
     D0, D1, start, latent, noise = (x[:, 0] for x in (f.A, f.B1, f.B0, f.beta, f.noise))
+    at = slice(1, 1 + fields)
     length, root = rows.length[:, None], np.sqrt(numbers.nu)
     own = step.own_share(length) * rows.residual
     along = np.sqrt(length) * (first.along * D1 + start)  # E[sigma' z_0]
@@ -437,8 +454,8 @@ def first_batch_again(step: Step, first: Types, rows: Population) -> SecondBatch
         rows.residual[:, 0],
         rows.r2 * ratio**2,
         rows.mass[:, 0] / ratio,
-        mean=rows.moments[:, 0, 0, 1:],
-        second=rows.moments[:, 0, 1:, 1:],
+        mean=rows.moments[:, 0, 0, at],
+        second=rows.moments[:, 0, at, at],
         slope=D0,
         bend=D1,
         slope_square=noise + explained,
@@ -593,11 +610,13 @@ def slope_function(sigma: Function) -> Function:
 def first_population(second: SecondStep, rows: Population, old: int) -> Population:
     """Return rows of the first batch alone, of which `old` directions are known, with all."""
     count, constraints = second.step.directions - old, second.functions.shape[1]
-    f = rows.moments.shape[-1]
+    before, f = rows.moments, second.batch.mean.shape[1]
+    if rows.label.shape[-1] > 1:  # rows by index: beside 1 and before products
+        before = before[..., 1 : 1 + f, 1 : 1 + f]
     size = f + count + constraints
     at = [*range(old), *range(old + count, f + count)]
-    moments = np.zeros((*rows.moments.shape[:2], size, size))
-    moments[np.ix_(range(moments.shape[0]), range(moments.shape[1]), at, at)] = rows.moments
+    moments = np.zeros((*before.shape[:2], size, size))
+    moments[np.ix_(range(moments.shape[0]), range(moments.shape[1]), at, at)] = before
     new = range(old, old + count)
     moments[:, :, new, new] = step_length(second.step, rows.length)[:, None, None]
     return replace(rows, moments=moments)

@@ -425,41 +425,63 @@ def rows_of_step(
 
 
 def rows_by_index(
-    step: Step, rows: Rows, laws: tuple[RowPoints, ...], moments: StepMoments, nodes: int
+    step: Step,
+    rows: Rows,
+    laws: tuple[RowPoints, ...],
+    moments: StepMoments,
+    of: RowVariables,
+    nodes: int,
 ) -> Population:
-    """Return rows without loss by their index: Gauss nodes of r for each value of the fresh one.
-
-    A group each, with the moments of 1, directions and constraints.
-    """
-    n, n0 = step.laws.ridge_count, step.laws.step_count
+    """Return rows by their index, a group each: nodes of r for each value of the fresh one."""
+    n, n0, q = step.laws.ridge_count, step.laws.step_count, of.count
     columns = []
     for x in laws:
-        X = step.frame @ x.primitives
-        variables = np.vstack([np.ones_like(x.r), X, _constraints(moments, x)])
+        variables = _row_variables(step, x, moments, of)
         values, place = np.unique(x.fresh, return_inverse=True)
         for k in range(len(values)):
             at = place == k
             r, weight, lift = conditional_gauss(x.r[at], x.p[at] * x.size.share, nodes)
             likely = weight > MIN_GROUP
             second = _second_moments(lift[:, likely], variables[:, at])
-            second[:, 1 : 1 + step.directions, 1 : 1 + step.directions] += unresolved(step, x)
+            _add_unresolved(step, x, of, second)
             length = np.full(likely.sum(), x.size.length)
             columns.append((length, r[likely], weight[likely], second))
     length, r, weight, second = (np.concatenate(c) for c in zip(*columns, strict=True))
     mass = (weight / weight.sum() * rows.count / n)[:, None]
-    none = np.zeros_like(mass)
+    second = second[:, None]
     return Population(
         rows,
         length,
         r * n / n0,
         (r * n / n0) ** 2,
         mass=mass,
-        kappa=second[:, :1, 1],
+        kappa=second[..., 0, 1],
         residual=r[:, None],
-        moments=second[:, None],
-        label=none[..., None],
-        label_square=none,
+        moments=second[..., :q, :q],
+        label=second[..., q, :q],
+        label_square=second[..., q, q],
     )
+
+
+def _row_variables(step: Step, points: RowPoints, moments: StepMoments, of: RowVariables) -> Floats:
+    """Return the row variables and the label at points."""
+    X = step.frame @ points.primitives
+    off = X[1 : 1 + step.indices]
+    products = [off[i] * off[k] - (i == k) for i, k in of.pairs]
+    parts = [np.ones_like(points.r), X, _constraints(moments, points), *products, points.y]
+    if of.has_rest:
+        parts.insert(-1, points.rest)
+    return np.vstack(parts)
+
+
+def _add_unresolved(step: Step, points: RowPoints, of: RowVariables, second: Floats) -> None:
+    """Add to second moments, in place, what points do not resolve."""
+    q = of.count
+    second[:, 1 : 1 + of.directions, 1 : 1 + of.directions] += unresolved(step, points)
+    if of.has_rest:  # the noise of the features has counted one
+        second[:, of.rest, of.rest] += points.rest_noise - 1
+        second[:, q, of.rest] += points.shared_noise
+    second[:, q, q] += points.label_noise
 
 
 def _constraints(moments: StepMoments, points: RowPoints) -> Floats:
@@ -490,27 +512,16 @@ def rows_of_both(
     n, n0, q = step.laws.ridge_count, step.laws.step_count, variables.count
     columns = []
     for x in laws:
-        X = step.frame @ x.primitives
-        off = X[1 : 1 + step.indices]
-        products = [off[i] * off[k] - (i == k) for i, k in variables.pairs]
-        parts = [np.ones_like(x.r), X, _constraints(moments, x), *products, x.y]
-        if variables.has_rest:
-            parts.insert(-1, x.rest)
         order = np.argsort(x.r, kind="stable")
-        values, r, p = np.vstack(parts)[:, order], x.r[order], x.p[order] * x.size.share
+        values = _row_variables(step, x, moments, variables)[:, order]
+        r, p = x.r[order], x.p[order] * x.size.share
         mass = np.cumsum(p * (1 + r * r / float(x.p @ x.r**2)))
         place = np.minimum((mass / mass[-1] * bins).astype(int), bins - 1)
         starts = np.flatnonzero(np.diff(place, prepend=-1)).tolist()
         for at in itertools.starmap(slice, itertools.pairwise([*starts, len(r)])):
             kappa, weight, lift = conditional_gauss(values[1, at], p[at], nodes)
             second = _second_moments(lift, values[:, at])
-            second[:, 1 : 1 + step.directions, 1 : 1 + step.directions] += unresolved(step, x)
-            if variables.has_rest:
-                place_of_rest = variables.rest
-                # the noise of the features has counted one
-                second[:, place_of_rest, place_of_rest] += x.rest_noise - 1
-                second[:, q, place_of_rest] += x.shared_noise
-            second[:, q, q] += x.label_noise
+            _add_unresolved(step, x, variables, second)
             moments_of_r = (float(p[at] @ r[at] ** k) / float(p[at].sum()) for k in (1, 2))
             columns.append((x.size.length, *moments_of_r, weight, kappa, lift.T @ r[at], second))
     length, mean, square, weight, kappa, residual, second = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from onegrad.exceptions import OutOfScope
-from onegrad.problem import FIELDS, Problem
+from onegrad.problem import Problem
 from onegrad.theory.uniform.laws.directions import labels_on
 from onegrad.theory.uniform.laws.inputs import (
     FEW_DRAWS,
@@ -98,10 +98,8 @@ def _require_derived_steps(problem: Problem) -> None:
         raise OutOfScope("uniform", "steps", problem.steps, "one step or two")
     if problem.batches == "same" and problem.output_scale:
         raise OutOfScope("uniform", "residual", problem.residual, "labels with batches='same'")
-    for field in ("update", "ridge_rows"):
-        value, default = getattr(problem, field), FIELDS[field].default
-        if value != default:
-            raise OutOfScope("uniform", field, value, f"{field}={default!r} with two steps")
+    if problem.update != "gradient":
+        raise OutOfScope("uniform", "update", problem.update, "update='gradient' with two steps")
 
 
 def _without_a_step(problem: Problem) -> Problem:
