@@ -179,7 +179,7 @@ class Step:
         return max(second - float((inside**2).sum()) / self.inputs.d, MIN_BULK)
 
     @property
-    def left(self) -> Floats:
+    def remaining(self) -> Floats:
         """Part of each group that the special directions leave, (R,)."""
         if self.inputs.isotropic:
             return np.ones(1)

@@ -202,7 +202,7 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
     def number(name: str) -> Floats:
         return np.array([getattr(x, name) for x in step.activations])[at_bias]
 
-    rate = np.sqrt(2 / inputs.d) * step.left * (s - sphere)
+    rate = np.sqrt(2 / inputs.d) * step.remaining * (s - sphere)
     rate = rate / max(float(np.sqrt(max(bulk - sphere, 0.0))), MIN_DEVIATION)
     rate = np.clip(rate, -MAX_RELATIVE_LENGTH, MAX_RELATIVE_LENGTH)
     length = 1 + np.outer(rate, signs)

@@ -33,7 +33,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from onegrad.arrays import Floats
 
@@ -58,7 +58,7 @@ class Preconditioner:
             return float(self.omega @ self._traces(m)) / m - 1
 
         largest = float(self.omega @ self.s) / self.shift
-        return float(brentq(excess, 1e-9 * largest, 2 * largest, xtol=1e-15, rtol=1e-14))
+        return float(scipy.optimize.brentq(excess, 1e-9 * largest, 2 * largest, xtol=1e-15, rtol=1e-14))
 
     def _traces(self, m: float) -> Floats:
         return 1 / (self.shift / self.s + 1 / (1 + self.phi * m))
