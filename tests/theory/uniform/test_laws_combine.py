@@ -37,6 +37,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"update": "preconditioned", "ridge_rows": "same", "n_step": 600, "weight_decay": 0.2},
     {"steps": 2, "later_alpha": "0.2", "residual": "full", "corrupted": 0.2, "n_step": 600},
     {"steps": 2, "batches": "same", "labels": "residual-linear", "activation": "relu"},
+    {"update": "preconditioned", "labels": "residual-linear", "residual": "full"},
     {"steps": 2, "later_alpha": "0.2", "inputs": "power-law(0.4)"},
     {"steps": 2, "batches": "same", "inputs": "spiked(3)", "residual": "labels"},
     {"steps": 2, "ridge_rows": "same", "residual": "full", "n_step": 600},
@@ -111,6 +112,9 @@ SIMULATED = [
     ({"n": 795, "d": 231, "N": 434, "activation": "erf", "teacher": "tanh", "noise": 0.6,
       "ridge": 0.219, "alpha": 0.26, "weights": "sphere", "inputs": "power-law(0.44)",
       "labels": "residual-linear"}, (0.3749, 0.0036), (0.5074, 0.0022)),
+    ({"n": 500, "d": 200, "N": 300, "activation": "relu", "teacher": "H1 + H2/sqrt(2)",
+      "noise": 0.3, "ridge": 0.05, "alpha": 0.4, "readout": "rademacher", "ridge_rows": "same",
+      "update": "preconditioned", "labels": "residual-linear"}, (0.2714, 0.0043), (1.891, 0.019)),
     ({"n": 2400, "d": 252, "N": 327, "activation": "erf", "teacher": "H1@1 + H2@2/sqrt(2)",
       "noise": 0.3, "ridge": 0.139, "alpha": 0.03, "readout": "constant", "labels": "centred",
       "inputs": "spiked(6.5)"}, (1.342, 0.013), (1.404, 0.016)),
@@ -206,9 +210,10 @@ def test_populations_are_what_they_contain():
 
 
 @pytest.mark.parametrize("rows", ["fresh", "same"])
-def test_a_preconditioner_of_a_large_shift_is_none(rows, monkeypatch):
+@pytest.mark.parametrize("labels", ["plain", "residual-linear", "residual-least-squares"])
+def test_a_preconditioner_of_a_large_shift_is_none(rows, labels, monkeypatch):
     monkeypatch.setattr(updates, "PRECONDITIONER_SHIFT", 1e5)
-    problem = BASE.replace(ridge_rows=rows, residual="full", weight_decay=0.3)
+    problem = BASE.replace(ridge_rows=rows, residual="full", weight_decay=0.3, labels=labels)
     scaled = point(problem.replace(update="preconditioned"), FEW)
     assert scaled == pytest.approx(point(problem, FEW), rel=5e-3)  # but for terms of order 1/d
 

@@ -34,7 +34,6 @@ REFUSED = [  # fields, and what the message names
     ({"ridge_rows": "same", "teacher": "H1@1 + H1@7"}, "teacher"),
     ({"paired": True}, "paired"),
     ({"update": "spectral"}, "update"),
-    ({"update": "preconditioned", "labels": "residual-linear"}, "labels"),
     ({"update": "preconditioned", "steps": 2}, "update"),
     # least squares without rows, or without a rest
     ({"labels": "residual-least-squares", "n_step": 300}, "n_step"),

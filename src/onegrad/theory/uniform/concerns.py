@@ -46,8 +46,6 @@ def require_covered(p: Problem, fields: tuple[str, ...] = UNIFORM_FIELDS) -> Non
             raise OutOfScope("uniform", "teacher", covered=covered)
     if p.update == "spectral":
         raise OutOfScope("uniform", "update", p.update, "update='gradient' or 'preconditioned'")
-    if p.update == "preconditioned" and LabelLaw.of(p).fit.has_direction:
-        raise OutOfScope("uniform", "labels", p.labels, f"plain, centred with update={p.update!r}")
     for field, step in (("eta", p.step), *(("later_alpha", later) for later in p.later_steps)):
         if step > MAX_MEAN_SQUARE:
             raise OutOfScope("uniform", field, step, f"steps up to {MAX_MEAN_SQUARE:g}")

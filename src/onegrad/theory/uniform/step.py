@@ -237,19 +237,28 @@ def take_step(laws: Laws) -> Step:
         preconditioner = Preconditioner(update.shift, phi0, inputs.s, inputs.omega)
         gain, s = preconditioner.gain, slots.s
         plain = float(s @ (g0 @ primitives) ** 2)
-        energy, signal = fit.free_energy + output, c @ primitives[: len(c)]
-        missed = (1 - np.tile(gain, slots.count)) * signal
+        K, signal = np.tile(gain, slots.count), c @ primitives[: len(c)]
+        missed, energy = (1 - K) * signal, fit.free_energy + output
         remaining = preconditioner.left_out(energy, float(c @ c), float(missed @ missed))
+        if fit.with_fitted:
+            regressed, remaining, along_noise = _regressed_moments(
+                preconditioner, labels, directions.indices[: m - 1], K, -scale * c1 * row, output
+            )
         noise_size = float(np.sqrt(max(phi0 * remaining, 0.0))) * size
         if noise_size:
             g0[len(c)] = phi0 * (energy - float(signal @ (signal - missed))) / noise_size
     h = np.tile(gain, slots.count) * (np.append(c, [noise_size, *g0[len(c) + 1 :]]) @ primitives)
+    if preconditioner is not None and fit.with_fitted:  # (1 + shift) C^-1 X^T y/n_0 - f
+        noise, fitted = directions.fit
+        h = K * (regressed + noise_size * primitives[len(c)] + along_noise * noise) - fitted
     if inputs.mean is not None:
         h += mean * slots.vector(slots.count - 1, np.sqrt(inputs.s * inputs.mean))
     b = float(np.linalg.norm(h))
     if preconditioner is not None:
         learned = float((h**2) @ (1 / s))
-        gamma *= _relative_length(preconditioner, numbers, energy, mean, plain, learned)
+        gamma *= _relative_length(
+            preconditioner, numbers, fit.step_energy + output, mean, plain, learned
+        )
     if noise_size == 0.0 and not c.any():  # nothing leads: any v is valid
         g0, b = np.zeros(len(primitives)), 0.0
         lead = np.append(FREE_OVERLAP * fit.step_direction, np.zeros(len(primitives) - m - 1))
@@ -290,6 +299,32 @@ def take_step(laws: Laws) -> Step:
         overlap=np.einsum("iar,kar->ikr", parts, parts),
         row_overlap=np.einsum("iar,ar->ir", parts, row.reshape(slots.count, -1)),
     )
+
+
+def _regressed_moments(
+    preconditioner: Preconditioner,
+    labels: LabelLaw,
+    indices: Floats,  # (t, E) of the teacher
+    gain: Floats,  # (E,)
+    row: Floats,  # linear part of the residual along the readout row
+    output: float,  # its energy beyond the labels
+) -> tuple[Floats, float, float]:
+    r"""Return what a step regresses where the fit :math:`X^\top y/n_0` is taken off.
+
+    .. math:: C^{-1}X^\top r/n_0 = D - f,\qquad D = C^{-1}X^\top g/n_0,\qquad
+        g = (1+\epsilon)y - \mu - \text{output}
+
+    The linear part of g, the mean square of what D leaves of it off y, and the part of D's noise
+    along that of the fit.
+    """
+    more, energy, mean = 1 + preconditioner.shift, labels.energy, labels.mean
+    linear = labels.linear @ indices
+    c = more * linear + row
+    missed, square = (1 - gain) * c, more**2 * energy - (2 * more - 1) * mean**2 + output
+    remaining = preconditioner.left_out(square, float(c @ c), float(missed @ missed))
+    shared = more * energy - mean**2 - float(linear @ (gain * c))  # E[y(g - D.x)]
+    along = labels.phi * shared / labels.noise_of_fit
+    return c, float(remaining - shared**2 / energy), along
 
 
 def _relative_length(

@@ -100,7 +100,8 @@ class LabelDirections:
     """Directions of the labels, (m, E), and of the noise of a fit."""
 
     indices: Floats
-    noise: Floats | None = None  # what is left of it off these, unit; None where they span it
+    fit: Floats  # (2, E): noise n of a fit, and the direction f that it takes off
+    noise: Floats | None = None  # what is left of n off the indices, unit; None where they span it
     remainder: float = 0.0  # its length, relative to tau
 
 
@@ -109,18 +110,19 @@ def label_directions(slots: Slots, labels: LabelLaw) -> LabelDirections:
     t, fit = labels.teacher_indices, labels.fit
     vectors, _ = slots.teacher(t)
     if not fit.has_direction:
-        return LabelDirections(vectors)
+        return LabelDirections(vectors, np.zeros((2, slots.size)))
     n = slots.noise_of_fit(t, vectors)
     load = n
     if not fit.least_squares:
         load = slots.s * (labels.linear @ vectors + labels.noise_of_fit * n)
         load = load - (vectors @ load) @ vectors
     vectors = np.vstack([vectors, load / np.linalg.norm(load)])
+    both = np.array([n, np.append(fit.linear, fit.noise) @ vectors])
     rest = n - (vectors @ n) @ vectors
     length = float(np.linalg.norm(rest))
     if length < MIN_LENGTH:
-        return LabelDirections(vectors)
-    return LabelDirections(vectors, rest / length, length / float(np.linalg.norm(n)))
+        return LabelDirections(vectors, both)
+    return LabelDirections(vectors, both, rest / length, length / float(np.linalg.norm(n)))
 
 
 def labels_on(inputs: Inputs, labels: LabelLaw, scale: float, shift: float) -> LabelLaw:

@@ -294,12 +294,10 @@ def _points(step: Step, size: Size, steepness: float | None, replaced: bool) -> 
         r = r - step.scale * step.activation.c1 * (step.row[: m + 1] @ primitives[: m + 1])
         r = r - step.scale * step.laws.update.constant - step.coherent * (length - 1)
     if step.noise_size:
-        free = r
+        free = r if step.preconditioner is None else r - step.b * axes[0]
         if fit.has_direction:
-            free = r - float(p @ (r * fitted)) / float(p @ fitted**2) * fitted
+            free = free - float(p @ (free * fitted)) / float(p @ fitted**2) * fitted
         own_length = length + ((axes[0] ** 2 - 1) / d if index else 0.0)
-        if step.preconditioner is not None:
-            free = free - step.b * axes[0]
         own_part = phi0 * own_length * step.held(own_length) / step.held(1.0)
         primitives[step.primitives] += own_part * free / step.noise_size
     tied = np.array([r, fitted])

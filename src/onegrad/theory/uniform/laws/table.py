@@ -23,8 +23,6 @@ from onegrad.theory.uniform.laws.neurons import NeuronLaw
 from onegrad.theory.uniform.laws.rows import Rows, populations
 from onegrad.theory.uniform.laws.updates import GradientStep, update_cases
 
-PRECONDITIONED = " with update='preconditioned'"
-
 
 @dataclass(frozen=True)
 class Laws:
@@ -71,8 +69,6 @@ def laws_of(
         problem = _without_a_step(problem)
     if problem.paired:
         raise OutOfScope("uniform", "paired", True, "paired=False")
-    if problem.update == "preconditioned" and LabelLaw.of(problem).fit.has_direction:
-        raise OutOfScope("uniform", "labels", problem.labels, "plain, centred" + PRECONDITIONED)
     if problem.steps > 1:
         _require_derived_steps(problem)
     if spectrum is None and problem.input_law.name != "gaussian":
