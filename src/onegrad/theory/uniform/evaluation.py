@@ -299,7 +299,7 @@ def discretise(laws: Laws, nodes: Nodes) -> Equations:
 
 
 def _discretise_two_steps(laws: Laws, nodes: Nodes) -> Equations:
-    """Return the equations after a second step on a fresh batch, with ridge on fresh rows."""
+    """Return the equations after two steps."""
     step, d, n = take_step(laws), laws.inputs.d, laws.ridge_count
     deviation = float(np.sqrt(2 * step.bulk_trace / d))
     if not step.inputs.isotropic:
