@@ -32,10 +32,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-import scipy
-
 from onegrad.arrays import Floats
+
+MAX_TRACE_STEPS, TRACE_TOLERANCE = 100, 1e-13
 
 
 @dataclass(frozen=True)
@@ -50,15 +49,15 @@ class Preconditioner:
     @cached_property
     def trace(self) -> float:
         """The trace m."""
-        if len(self.s) == 1:
-            linear = self.shift + 1 - self.phi
-            return float(2 / (linear + np.sqrt(linear**2 + 4 * self.shift * self.phi)))
-
-        def excess(m: float) -> float:
-            return float(self.omega @ self._traces(m)) / m - 1
-
-        largest = float(self.omega @ self.s) / self.shift
-        return float(scipy.optimize.brentq(excess, 1e-9 * largest, 2 * largest, xtol=1e-15, rtol=1e-14))
+        m = float(self.omega @ self.s) / self.shift  # from above Newton's method cannot miss
+        for _ in range(MAX_TRACE_STEPS):
+            traces = self._traces(m)
+            slope = self.phi * float(self.omega @ traces**2) / (1 + self.phi * m) ** 2
+            step = (m - float(self.omega @ traces)) / (1 - slope)
+            m -= step
+            if step < TRACE_TOLERANCE * m:
+                break
+        return m
 
     def _traces(self, m: float) -> Floats:
         return 1 / (self.shift / self.s + 1 / (1 + self.phi * m))
