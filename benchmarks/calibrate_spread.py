@@ -18,8 +18,7 @@ from settings_files import named_files, read_settings
 
 import onegrad as og
 from onegrad.theory.uniform import spread
-from onegrad.theory.uniform.preparation import prepare_constants
-from onegrad.theory.uniform.refinement import QUADRATURE_TOLERANCE, SPACINGS, refine
+from onegrad.theory.uniform.refine import QUADRATURE_TOLERANCE, refine
 
 NAMES = ("train", "test")
 Rows = dict[str, Any]
@@ -29,11 +28,10 @@ def predicted(path: Path) -> list[Rows]:
     """Return one row for each step of each setting."""
     rows = []
     for setting in read_settings(path):
-        start, spacings = None, SPACINGS
+        start = None
         for problem, mean, se in zip(setting.problems(), setting.mean, setting.se, strict=True):
-            refined = refine(*prepare_constants(problem), QUADRATURE_TOLERANCE, start, spacings)
-            start, spacings = refined.finest.last, refined.spacings
-            values = refined.finest.values[0]
+            refined = refine(problem, QUADRATURE_TOLERANCE, start)
+            start, values = refined.last, refined.cases[0]
             rows.append({
                 "half": setting.half, "mean": mean, "se": se, "noise": problem.noise,
                 "n": problem.n, "value": np.array([values.train, values.test]),

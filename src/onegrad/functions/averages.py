@@ -64,15 +64,6 @@ def gaussian_averages(
     return Averages(*averages)
 
 
-def values_averaged(f: Function, deviation: Floats) -> float:
-    """Return how many values of f averages at these deviations take, at least."""
-    if f.kinks:
-        return float(np.size(deviation) * (len(f.kinks) + 1) * _PANEL_NODES)
-    if f.polynomial is not None:
-        return float(np.size(deviation) * (len(f.polynomial) + 2))
-    return float(2 * _HALF_WIDTH * (2 ** (_first_halvings(deviation) + 1)).sum())
-
-
 def _first_halvings(deviation: Floats) -> Floats:
     """Return how often the trapezoidal step is halved before its error is looked at."""
     needed = np.ceil(np.log2(np.maximum(deviation / _MAX_COARSE_DEVIATION, 1.0)))

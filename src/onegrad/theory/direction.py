@@ -52,11 +52,6 @@ def mean_readout(problem: Problem) -> float:
     return 1.0 if problem.readout == "constant" else 0.0
 
 
-def is_of_one_size(problem: Problem) -> bool:
-    """Return whether all readouts are of one size."""
-    return problem.readout in ("constant", "rademacher")
-
-
 def output_constants(problem: Problem) -> tuple[float, ...]:
     r"""Return equally likely values of :math:`c_0\sum_ia_i`, the constant of the initial output.
 

@@ -31,7 +31,7 @@ from onegrad.theory.prediction import Errors, Prediction
 from onegrad.theory.spectral_law import Spectrum
 from onegrad.theory.theories import PRINTED_STAIRCASE, SPECTRUM_METHODS, THEORIES, Theory
 from onegrad.theory.uniform import uniform_errors
-from onegrad.theory.uniform.input_covariance import InputSpectrum
+from onegrad.theory.uniform.laws.inputs import InputSpectrum
 
 Column = np.ndarray[Any, Any]
 # far from its regime: as far as users of a limit would want to know of; not tuned

@@ -19,8 +19,7 @@ from onegrad.theory.asymptotic.staircase import printed_errors, staircase_errors
 from onegrad.theory.prediction import Errors
 from onegrad.theory.spectral_law import Spectrum
 from onegrad.theory.uniform import uniform_errors, uniform_spectrum
-from onegrad.theory.uniform.concerns import UNIFORM_FIELDS
-from onegrad.theory.uniform.routes import ERROR_FIELDS
+from onegrad.theory.uniform.concerns import ERROR_FIELDS, UNIFORM_FIELDS
 from onegrad.theory.uniform.spectrum import SPECTRUM_FIELDS
 
 # the theorems are also evaluated outside their assumptions, with a warning

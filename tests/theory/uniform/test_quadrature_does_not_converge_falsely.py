@@ -9,7 +9,7 @@ from soak.random_problems import ordinary_problem
 import onegrad as og
 from onegrad.theory.uniform import uniform_errors
 from onegrad.theory.uniform.evaluation import Nodes
-from onegrad.theory.uniform.routes import QUADRATURE_TOLERANCE
+from onegrad.theory.uniform.refine import QUADRATURE_TOLERANCE
 from uniform_point import uniform_point
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")

@@ -19,6 +19,5 @@ The engine, in the order in which it runs:
 
 from onegrad.theory.uniform.learned import LearnedCoefficients as LearnedCoefficients
 from onegrad.theory.uniform.learned import learned_coefficients as learned_coefficients
-from onegrad.theory.uniform.preparation import NodeCounts as NodeCounts
-from onegrad.theory.uniform.routes import uniform_errors as uniform_errors
+from onegrad.theory.uniform.refine import uniform_errors as uniform_errors
 from onegrad.theory.uniform.spectrum import uniform_spectrum as uniform_spectrum

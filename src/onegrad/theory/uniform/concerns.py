@@ -15,6 +15,9 @@ UNIFORM_FIELDS = (
     "readout", "residual", "noise_law", "corrupted", "intercept", "batches", "later_alpha",
     "input_overlap", "labels",
 )  # fmt: skip
+ERROR_FIELDS = (
+    *UNIFORM_FIELDS, "inputs", "ridge_rows", "steps", "update", "weight_decay", "paired",
+)  # fmt: skip
 ONE_STEP_FIELDS = (*UNIFORM_FIELDS, "update")  # with steps that are not the gradient
 MAX_MEAN_SQUARE = 1e12  # of outputs and labels, and of a step: beyond it rounding takes over
 MIN_ENERGY_LEFT = 1e-12  # of labels less their linear part

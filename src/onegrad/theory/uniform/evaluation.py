@@ -34,6 +34,7 @@ from onegrad.theory.uniform.laws.neurons import (
     readouts,
     steepness,
     weights_in_the_plane,
+    with_initial_weights,
     with_special_weights,
 )
 from onegrad.theory.uniform.laws.rows import (
@@ -51,6 +52,7 @@ from onegrad.theory.uniform.laws.rows import (
 )
 from onegrad.theory.uniform.laws.table import Laws
 from onegrad.theory.uniform.pencil import Forms, Parameter, Pencil
+from onegrad.theory.uniform.products import strong_products, with_products
 from onegrad.theory.uniform.response import Response, respond
 from onegrad.theory.uniform.rules import index_rule
 from onegrad.theory.uniform.second_step import (
@@ -130,9 +132,18 @@ class Evaluation:
 def errors(laws: Laws, nodes: Nodes | None = None, start: Solution | None = None) -> Evaluation:
     """Return the errors at one case of a problem's laws.
 
+    Near interpolation, where shares of order 1/n grow beyond any size, they are left out.
+
     start : a solution of similar equations; where types of neurons are others it is not used.
     """
     eq = discretise(laws, nodes or Nodes())
+    try:
+        return _errors(eq, start)
+    except NotConverged:
+        return _errors(replace(eq, labels=replace(eq.labels, leading_order=True)), start)
+
+
+def _errors(eq: Equations, start: Solution | None) -> Evaluation:
     solution = solve_equations(eq, start)
     response = respond(eq.labels, solution, [Parameter(test=1.0), Parameter(ridge=1.0)])
     test, norm = response.slopes
@@ -140,7 +151,8 @@ def errors(laws: Laws, nodes: Nodes | None = None, start: Solution | None = None
     # those of very large readouts may react a million times more
     a, reaction = solution.state.a, -response.log_a[1] * solution.state.delta
     gap = float(a.sum() / (a @ reaction))
-    return Evaluation(response.objective, test, laws.ridge * norm, gap, solution, response, eq)
+    penalty = eq.pencil.ridge * norm
+    return Evaluation(response.objective, test, penalty, gap, solution, response, eq)
 
 
 def errors_with(nodes: Nodes, evaluation: Evaluation) -> tuple[float, float]:
@@ -168,22 +180,27 @@ def solve_equations(
     """Return the fixed point of the equations: from larger penalties where it is far."""
     labels, energy = eq.labels, eq.step.laws.neurons.activation.second_moment
 
-    def solution(start: Solution | None) -> Solution:
+    def solution(ridge: float, start: Floats | None) -> Solution:
         return solve(
-            eq.pencil,
+            replace(eq.pencil, ridge=ridge),
             lambda state: special_shares(labels, state, quadratic_problem(labels, state)),
             energy,
-            None if start is None else start.x,
+            start,
             tolerances,
         )
 
+    ridge = eq.pencil.ridge
     try:
-        return solution(start)
+        return solution(ridge, None if start is None else start.x)
     except NotConverged:
-        if eq.pencil.ridge > energy:
+        larger = int(np.ceil(np.log(energy / ridge) / np.log(PENALTY_STEP)))
+        if larger < 1:
             raise
-        larger = replace(eq.pencil, ridge=eq.pencil.ridge * PENALTY_STEP)
-        return solution(solve_equations(replace(eq, pencil=larger), None, tolerances))
+    solutions = [solution(ridge * PENALTY_STEP**larger, None)]
+    for k in range(larger - 1, -1, -1):
+        before, last = (solutions[i].x for i in (max(len(solutions) - 2, 0), -1))
+        solutions.append(solution(ridge * PENALTY_STEP**k, 2 * last - before))
+    return solutions[-1]
 
 
 def discretise(laws: Laws, nodes: Nodes) -> Equations:
@@ -205,7 +222,9 @@ def discretise(laws: Laws, nodes: Nodes) -> Equations:
     types = neuron_types(step, moments, readouts(step, moments, nodes.readout))
     plane = weights_in_the_plane(step, types, moments)
     types = with_special_weights(step, types, moments, plane)
+    types, plane = with_initial_weights(step, types, moments)
     along_v, rho2 = plane[:, 0, 0], types.rho**2
+    total = rho2 if types.initial is None else types.initial.rho**2
     variables = RowVariables(
         step.directions, len(moments.constraints), step.indices, laws.same_rows and step.full
     )
@@ -243,6 +262,9 @@ def discretise(laws: Laws, nodes: Nodes) -> Equations:
         test = fresh_rows(step, unseen, variables, rule, count, deviation, 1.0, False)
         of_test = features(test)
     assert of_test is not None
+    products = strong_products(step, types, moments, test, of_test)
+    of_rows = [f and with_products(f, products) for f in of_rows]
+    of_test = with_products(of_test, products)
     lengthened = laws.neurons.weights == "gaussian"
     second_order = lengthened or laws.neurons.one_size or step.activation.c2 != 0.0
     second_order |= not inputs.isotropic
@@ -255,7 +277,7 @@ def discretise(laws: Laws, nodes: Nodes) -> Equations:
         chaos=len(of_test.chaos),
         intercept=laws.intercept,
         owners=tuple(np.flatnonzero(np.abs(step.g0) > MIN_SIGNAL).tolist()) * second_order,
-        leaning=tuple(range(1 + step.indices)) * coherent,
+        leaning=tuple(range(types.initial is not None, 1 + step.indices)) * coherent,
     )
     pencil = Pencil(
         phi=d / n,
@@ -269,6 +291,7 @@ def discretise(laws: Laws, nodes: Nodes) -> Equations:
             forms_of(step, types, d / n, x, f) for x, f in zip(populations, of_rows, strict=True)
         ),
         test=forms_of(step, types, d / n, test, of_test),
+        products=products,
     )
     readings = [
         None if f is None else readings_of(places, step, types, moments, x, f, plane)
@@ -292,8 +315,8 @@ def discretise(laws: Laws, nodes: Nodes) -> Equations:
         moments,
         pencil,
         labels,
-        along_v=float(types.weight @ (along_v / rho2)),
-        off_v=float(types.weight @ (largest / rho2)),
+        along_v=float(types.weight @ (along_v / total)),
+        off_v=float(types.weight @ (largest / total)),
         steepness=float(strength.max()),
     )
 
@@ -495,6 +518,6 @@ def forms_of(
         push = np.zeros((*rows.mass.shape, len(moved), U))
         push[:, :, -1] = step.phi0 / phi * beta * noise * rows.residual[..., None]
         total = features.noise + beta**2
-    return Forms(
-        rows.length, rows.mass, rows.rows.step, rows.rows.ridge, moved, W, square, e, push, total
-    )
+    products = () if features is None else features.products
+    numbers = W, square, e, push, total, products
+    return Forms(rows.length, rows.mass, rows.rows.step, rows.rows.ridge, moved, *numbers)

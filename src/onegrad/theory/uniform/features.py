@@ -28,7 +28,7 @@ of :math:`\rho^2`, its Hermite parts of degree three and more are read by variab
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -70,9 +70,11 @@ class Features:
     B1: Floats
     noise: Floats  # C^2
     bend: Floats  # E sigma''(pre)
+    third: Floats  # E sigma'''(pre), of fresh rows
     A_by_own: Floats  # derivative of A by the neuron's own scale
     noise_by_own: Floats  # and of C^2
     chaos: tuple[Floats, ...]
+    products: tuple[Floats, ...] = field(default=(), kw_only=True)  # readings of products of inputs
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ def features_of_step(
         A=A,
         B1=B1,
         chaos=(),
+        third=np.zeros_like(A),
         B0=of["initial"],
         beta=beta,
         noise=np.maximum(of["square"] - explained, 0.0),
@@ -206,6 +209,7 @@ def fresh_features(step: Step, types: Types, rows: Population, along_v: Floats) 
         B1=features.B1,
         noise=noise,
         bend=bend,
+        third=features.third,
         A_by_own=bend / 2 * by_own,
         noise_by_own=features.noise_by_variance * by_own,
         chaos=chaos,
@@ -220,6 +224,7 @@ class AveragedFeatures:
     B1: Floats
     noise: Floats
     bend: Floats
+    third: Floats
     noise_by_variance: Floats
 
 
@@ -240,7 +245,7 @@ def averaged_features(
 
     (A, B1, square), above, below = averages(0.0), averages(BEND_STEP), averages(-BEND_STEP)
     bend = (above[1] - below[1]) / (2 * BEND_STEP)
-    B1_by_variance = (above[1] - 2 * B1 + below[1]) / (2 * BEND_STEP**2)
+    third = (above[1] - 2 * B1 + below[1]) / BEND_STEP**2
     square_by_variance = (above[2] - 2 * square + below[2]) / (2 * BEND_STEP**2)
     variance = deviation**2
     return AveragedFeatures(
@@ -248,7 +253,8 @@ def averaged_features(
         B1,
         np.maximum(square - A**2 - variance * B1**2, 0.0),
         bend,
-        square_by_variance - A * bend - B1**2 - 2 * variance * B1 * B1_by_variance,
+        third,
+        square_by_variance - A * bend - B1**2 - variance * B1 * third,
     )
 
 

@@ -45,6 +45,7 @@ from onegrad.theory.uniform.pencil import (
     Shares,
     State,
     linear_energy,
+    no_shares,
 )
 from onegrad.theory.uniform.step import Step
 
@@ -179,6 +180,7 @@ class LabelProblem:
     readings: tuple[Readings | None, ...]  # one for each population
     test: Readings
     multiplier_form: Floats  # (U,)
+    leading_order: bool = False  # without shares
 
     @cached_property
     def prior(self) -> Floats:
@@ -321,16 +323,21 @@ def quadratic_problem(
     labels: LabelProblem, state: State, parameter: Parameter | None = None
 ) -> Quadratic:
     """Return the quadratic problem of the labels at a point of the equations."""
-    places, a = labels.places, state.a
+    places, a, initial = labels.places, state.a, labels.types.initial
     sums = _Sums.zeros(places.count, a.dtype)
-    for rows, readings, forms, at in zip(
-        labels.populations, labels.readings, labels.pencil.rows, state.rows, strict=True
-    ):
-        fields = places.row.fields if forms.step else places.row.directions
-        if readings is not None:
-            sums.add(places, readings, at.e_tilde, forms.mass * at.pi, fields)
+    _add_sets(labels, sums.H, state, 0.0 if parameter is None else parameter.test)
+    C, C_inverse = _fields_of_directions(labels, state)
+    _add_directions(labels, sums.H, state, C_inverse)
+    for rows, forms, at in zip(labels.populations, labels.pencil.rows, state.rows, strict=True):
         if forms.step:
             _add_moved(places, sums.H, rows, forms, at)
+    means = places.set(0)
+    if initial is not None:  # rows of ridge read T along v less what the index contains
+        _shift(sums.H, means, places.field(0, 0), initial.index)
+    for readings, forms, at in zip(labels.readings, labels.pencil.rows, state.rows, strict=True):
+        if readings is not None:
+            fields = places.row.fields if forms.step else places.row.directions
+            sums.add(places, readings, at.e_tilde, forms.mass * at.pi, fields)
     if parameter is not None and parameter.test:
         fresh, mass = labels.of_test, parameter.test
         sums.H += mass * fresh.H
@@ -338,10 +345,21 @@ def quadratic_problem(
         sums.side_of_one += mass * fresh.side_of_one
         sums.constant += mass * fresh.constant
         sums.one += mass * fresh.one
-    _add_sets(labels, sums.H, state, 0.0 if parameter is None else parameter.test)
-    C, C_inverse = _fields_of_directions(labels, state)
-    _add_directions(labels, sums.H, state, C_inverse)
+    if initial is not None:
+        start = places.field(0, places.initial)
+        _shift(sums.H, means, start, initial.start)
+        for side in (sums.side, sums.side_of_one):
+            side[means] += initial.start * side[start]
+            side[start] = 0.0
+        sums.H[start], sums.H[:, start] = 0.0, 0.0
+        sums.H[start, start] = np.eye(places.types)
     return Quadratic(sums.H, sums.side, sums.constant, sums.side_of_one, sums.one, C, C_inverse)
+
+
+def _shift(H: Numbers, means: slice, field: slice, shift: Floats) -> None:
+    """Let a field be its new self plus `shift` times the means, in place."""
+    H[means] += shift[:, None] * H[field]
+    H[:, means] += H[:, field] * shift
 
 
 def _add_moved(places: Places, H: Numbers, rows: Population, forms: Forms, at: RowState) -> None:
@@ -363,6 +381,8 @@ def _add_sets(labels: LabelProblem, H: Numbers, state: State, test: complex) -> 
     places, a = labels.places, state.a
     count = places.sets - places.intercept
     diagonal = np.tile(1 / (labels.step.inputs.d * a), count // places.types)
+    if labels.types.initial is not None:  # of T0 along v: the types have it
+        diagonal[: places.types] *= 1 - labels.types.initial.square
     if places.second_order:
         diagonal[places.scales] = 0.0
         diagonal[places.multipliers] = -labels.multiplier_form / a
@@ -458,14 +478,19 @@ def _fields_of_directions(labels: LabelProblem, state: State) -> tuple[Numbers, 
 
 def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> Shares:
     """Return the shares of the special variables in 1/c of rows and in delta."""
+    if labels.leading_order:
+        return no_shares(labels.pencil)
     places, a, d = labels.places, state.a, labels.step.inputs.d
     U, p, size = places.types, places.row.directions, places.block
     stop = places.direction(p).start
-    inverse = np.linalg.inv(quadratic.H[:stop, :stop])
+    inverse = _inverse(quadratic.H[:stop, :stop])
     inverse = (inverse + inverse.T) / 2
     first = [*range(U), *([places.sets - 1] if places.intercept else [])]
     counted = np.array([*first, *range(places.sets, stop)])
-    inverse, k = inverse[np.ix_(counted, counted)], len(first)
+    inverse, k, initial = inverse[np.ix_(counted, counted)], len(first), labels.types.initial
+    if initial is not None:
+        start = np.arange(k, k + size)[_initial(places)]
+        inverse[start], inverse[:, start] = 0.0, 0.0
     free = _ReadoutRow.of(labels, state, inverse[:U, :U])
     of_length: Numbers = np.zeros(U)
     if labels.types.length_deviation:
@@ -487,13 +512,21 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
         total = total + labels.pencil.phi * (more @ (a * of_length))
         rows.append(np.where(total.real > MIN_SHARE_OF_ROWS, total, MIN_SHARE_OF_ROWS))
     neurons = (d * a - np.diag(inverse)[:U]) / (d * a) ** 2
-    Z = inverse[k:, k:]
+    Z, with_means = inverse[k:, k:], inverse[:U, k:]
+    if initial is not None:
+        neurons = (initial.square - 1) * np.diag(inverse)[:U] / (d * a) ** 2
+        shift = np.zeros((p * size, U))
+        shift[range(U), range(U)] = initial.index
+        shift[np.arange(size)[_initial(places)], range(U)] = initial.start
+        cross = shift @ with_means
+        Z = Z + cross + cross.T + shift @ inverse[:U, :U] @ shift.T
+        with_means = with_means + inverse[:U, :U] @ shift.T
     if labels.mean_weight is not None:  # of the initial weights less their mean
         B = np.zeros((p, size, U))
         along = np.outer(labels.step.row_overlap.sum(1), labels.mean_weight)
         B[:, np.arange(U) + places.initial * U, np.arange(U)] = along
         on_means = B.reshape(p * size, U)
-        cross = on_means @ inverse[:U, k:]
+        cross = on_means @ with_means
         Z = Z - cross - cross.T + on_means @ inverse[:U, :U] @ on_means.T
     Y = quadratic.C_inverse @ (Z - quadratic.C) @ quadratic.C_inverse
     Y = Y.reshape(p, size, p, size)
@@ -505,6 +538,16 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
         held = held - free.neurons
     neurons = neurons - held / (d * a**2) - of_length**2 * state.delta
     return Shares(tuple(rows), neurons, 2 * labels.types.length_deviation * of_length)
+
+
+def _inverse(H: Numbers) -> Numbers:
+    """Return the inverse of a real matrix, with its derivative where it has a complex step."""
+    inverse = np.linalg.inv(np.ascontiguousarray(H.real))
+    if not np.iscomplexobj(H):
+        return inverse
+    out = inverse.astype(complex)
+    out.imag = -(inverse @ np.ascontiguousarray(H.imag) @ inverse)
+    return out
 
 
 def _share_of_rows(
@@ -608,6 +651,8 @@ def readings_of(
 def _mean_along_readout_row(step: Step, types: Types, moments: StepMoments) -> Floats:
     """Return the means of weights along special directions that initial ones have by it, (U, p)."""
     row = step.row_overlap.sum(1)
+    if types.initial is not None:  # what is along v is in the types
+        row = np.append(0.0, row[1:])
     unmoved = np.outer(step.laws.update.rest + step.kept * types.own, row)
     moved = np.outer(types.epsilon * step.kept, moments.M @ row)
     return (types.g / np.sqrt(step.laws.neurons.N))[:, None] * (unmoved + moved)
@@ -642,7 +687,8 @@ def _add_second_order(
     own = features.A_by_own * (types.own_reading / types.along)  # one for isotropic inputs
     half, K, index = features.bend / 2, 1 + variables.indices, rows.kappa[..., None]
     off_v = np.diag([0.0] + [1.0] * variables.indices)
-    excess = plane[:, :K, :K] - (types.rho**2 / inputs.d)[:, None, None] * off_v
+    rho = types.rho if types.initial is None else types.initial.rho
+    excess = plane[:, :K, :K] - (rho**2 / inputs.d)[:, None, None] * off_v
     if not rows.rows.step:
         excess[:, 0, 0] = 0.0  # in the features already
     _add_products(variables, rows.kappa, half, excess, D, places.set(0))

@@ -22,7 +22,14 @@ group of eigenvalues s,
     + \varphi\varphi_j|R^\top K_je_j|^2\big)\big]
 
 where :math:`V_s` contains :math:`V'_s/a`, :math:`K_j = G - \varphi_jGX_jG`, and
-:math:`a = (N/d)w/\delta`. All follow from one potential and are analytic: a derivative is a complex
+:math:`a = (N/d)w/\delta`. Products of inputs (`products`) are directions of their own, with the
+variance :math:`\kappa_b`, the reading :math:`\beta_j` and the number :math:`\omega_bd`:
+
+.. math:: G_b = \Big(\frac1{a\kappa_b} + \sum_jm_j\hat\pi_j\beta_j\beta_j^\top\Big)^{-1},\qquad
+    \frac1{c_j}\mathrel{+}=\varphi\sum_b\omega_b\beta_j^\top G_b\beta_j,\qquad
+    \delta\mathrel{+}=\sum_b\omega_b\frac{a - G_b/\kappa_b}{a^2}.
+
+All follow from one potential and are analytic: a derivative is a complex
 step, and a spectrum a complex penalty.
 """
 
@@ -57,6 +64,16 @@ class Forms:
     e: Floats  # (G, K, f, U)
     push: Floats  # (G, K, m, U)
     noise: Floats  # (G, K, U)
+    products: tuple[Floats, ...] = ()  # readings of products of inputs, each (G, K, U)
+
+
+@dataclass(frozen=True)
+class InputProducts:
+    """Products of inputs of one degree, in bins of like strength."""
+
+    degree: int
+    omega: Floats  # (B,) numbers of products over d
+    variance: Floats  # (B, U) of weights, times d
 
 
 @dataclass(frozen=True)
@@ -72,6 +89,7 @@ class Pencil:
     over_a: Floats  # (R, F, F, U) this over a
     rows: tuple[Forms, ...]
     test: Forms  # fresh rows
+    products: tuple[InputProducts, ...] = ()
 
     @property
     def types(self) -> int:
@@ -101,6 +119,12 @@ class Shares:
     initial: Numbers  # in a, relative, as the prior of initial weights has it, (U,)
 
 
+def no_shares(pencil: Pencil) -> Shares:
+    """Return the shares of no special variables at all."""
+    none = np.zeros(pencil.types)
+    return Shares((0.0,) * len(pencil.rows), none, none)
+
+
 @dataclass(frozen=True)
 class RowState:
     """Rows of one population at a point."""
@@ -113,11 +137,12 @@ class RowState:
 
 @dataclass(frozen=True)
 class State:
-    """One pass of the equations at (G, log a); G and log_a are what it returns."""
+    """One pass of the equations at (G, products, log a), which it returns anew."""
 
     a: Numbers
     a_initial: Numbers  # as the prior of initial weights has it
     G: Numbers
+    products: Numbers  # (D, U, U) G of products of each degree
     G_of_groups: Numbers  # (R, FU, FU)
     Q: Numbers
     delta: Numbers
@@ -126,27 +151,47 @@ class State:
 
 
 def evaluate(
-    pencil: Pencil, G: Numbers, log_a: Numbers, shares: Shares, parameter: Parameter
+    pencil: Pencil,
+    G: Numbers,
+    products: Numbers,
+    log_a: Numbers,
+    shares: Shares,
+    parameter: Parameter,
 ) -> State:
     """Return one pass of the equations."""
     a, U = np.exp(log_a), pencil.types
     size = pencil.fields * U
     Q, energy = np.zeros((size, size), a.dtype), np.zeros(U, a.dtype)
+    of_products = np.zeros_like(products, a.dtype)
     if parameter.test:
         _add_test(pencil, parameter.test, Q, energy)
+        _add_products(pencil.test, parameter.test * pencil.test.mass, of_products)
     states = []
     for k, (forms, share) in enumerate(zip(pencil.rows, shares.rows, strict=True)):
         weights = None if parameter.weights is None else parameter.weights[k]
-        states.append(_add_rows(pencil, forms, G, a, share, weights, Q, energy))
+        total = share
+        for reading, inside in zip(forms.products, products, strict=False):  # none of the step
+            total = total + pencil.phi * ((reading @ inside) * reading).sum(-1)
+        states.append(_add_rows(pencil, forms, G, a, total, weights, Q, energy))
+        _add_products(forms, forms.mass * states[-1].pi, of_products)
     a_initial = a * (1 + shares.initial)
     G_of_groups = np.linalg.inv(pencil.without_rows(a_initial) + Q)
     G_of_groups = (G_of_groups + G_of_groups.swapaxes(1, 2)) / 2
     new_G = np.tensordot(pencil.omega, G_of_groups, axes=1)
     energy += pencil.ridge + parameter.ridge + shares.neurons
     energy += _linear_energy(pencil, a_initial, G_of_groups)
+    new_products = np.zeros_like(of_products)
+    for k, product in enumerate(pencil.products):
+        root = np.sqrt(a * product.variance)
+        form = np.eye(U) + root[:, :, None] * of_products[k] * root[:, None, :]
+        inverse = np.linalg.inv(form)
+        inside = root[:, :, None] * inverse * root[:, None, :]
+        new_products[k] = np.tensordot(product.omega, inside, axes=1)
+        fitted = 1 - np.einsum("buu->bu", inverse)
+        energy += product.omega @ fitted / a
     delta = _at_least(energy, MIN_DELTA) if pencil.ridge > 0 else energy
     log_a = log_a + np.log(pencil.ratio / (delta * a))  # on the branch that it was on
-    return State(a, a_initial, new_G, G_of_groups, Q, delta, log_a, tuple(states))
+    return State(a, a_initial, new_G, new_products, G_of_groups, Q, delta, log_a, tuple(states))
 
 
 def linear_energy(pencil: Pencil, state: State) -> Numbers:
@@ -167,6 +212,13 @@ def _add_test(pencil: Pencil, mass: complex, Q: Numbers, energy: Numbers) -> Non
     weight = (forms.mass * forms.length[:, None]).reshape(-1, 1)
     Q[:U, :U] += mass * ((weight * B).T @ B)
     energy += mass * np.tensordot(forms.mass, forms.noise, axes=2)
+
+
+def _add_products(forms: Forms, weight: Numbers, sums: Numbers) -> None:
+    """Add what rows of some weights add to the forms of products, in place."""
+    for k, reading in enumerate(forms.products):
+        flat = reading.reshape(-1, reading.shape[-1])
+        sums[k] += (flat.T * weight.ravel()) @ flat
 
 
 def _add_rows(

@@ -9,24 +9,32 @@ teacher are solved with coarse nodes, and what finer ones change in one of them 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
-from onegrad.exceptions import AssumptionWarning, OutOfScope
+from onegrad.exceptions import AssumptionWarning, InvalidInput, OutOfScope
+from onegrad.parallel.cores import one_blas_thread
 from onegrad.problem import Problem
 from onegrad.theory.prediction import Errors, TrainTest
 from onegrad.theory.uniform import bars
-from onegrad.theory.uniform.concerns import concerns
-from onegrad.theory.uniform.evaluation import Evaluation, Nodes, errors
+from onegrad.theory.uniform.concerns import (
+    ERROR_FIELDS,
+    UNIFORM_FIELDS,
+    concerns,
+    require_covered,
+)
+from onegrad.theory.uniform.evaluation import Evaluation, Nodes, discretise, errors, errors_with
 from onegrad.theory.uniform.laws.inputs import FEW_DRAWS, MANY_DRAWS, InputSpectrum
 from onegrad.theory.uniform.laws.labels import LabelLaw
 from onegrad.theory.uniform.laws.rows import INDEX_POINTS
 from onegrad.theory.uniform.laws.table import Laws, laws_of
-from onegrad.theory.uniform.ridge_errors import RidgeErrors
 from onegrad.theory.uniform.solver import Solution
 from onegrad.theory.uniform.spread import spread
 
+QUADRATURE_TOLERANCE = 1e-3  # below the theory's own error: a few tenths of a percent at n = 1000
+PER_PROBLEM = ("warnings", "neglected")  # columns of Errors that are not arrays
 COVERED_INPUTS = ("gaussian", "power-law", "spiked")
 MAX_INDICES = max(INDEX_POINTS)  # of rows in step and ridge
 SHRINKING = 0.25  # of the error by a rule that is finer by COARSER; a tenth in nine of ten problems
@@ -37,9 +45,12 @@ FINER_LEVELS = 4  # than the usual nodes, of fresh rows: until rtol is met
 SMALL_STEEPNESS, SMALL_ERROR = 0.5, 2.5e-4
 # of r, of rows in step and ridge: for readouts of one size, and for others
 BINS, BINS_OF_MANY_READOUTS = (12, 24, 48), (4, 8, 16)
-# of a neuron's variance in one direction of the inputs: beyond it predictions were 36 to 73 % off,
-# up to 0.3 within 25 %
-MAX_SHARE = 0.4
+# of a neuron's variance in one direction of the inputs, that types leave: beyond it predictions
+# were 36 to 73 % off, up to 0.3 within 25 %
+MAX_SHARE = 0.35
+# of neurons; with more, a draw takes seconds
+MANY_TYPES, VERY_FEW_DRAWS, LOOSE_TOLERANCE = 48, 2, 0.05
+FEW_TYPES = 20  # with which many draws take no more than seconds
 MAX_ERROR_OF_MEAN = 0.015  # over draws; above it more are taken: their bar alone would be 3 %
 
 
@@ -60,19 +71,39 @@ class Refinement:
         return self.cases[-1].solution
 
 
-def errors_of_problems(
+@one_blas_thread
+def uniform_errors(
     problems: Sequence[Problem],
-    rtol: float,
-    nodes: Nodes | None = None,  # exactly these instead
-    spectrum: InputSpectrum | None = None,  # of the inputs; by default those of the problems' laws
-) -> list[Errors]:
-    """Return the errors of problems, each from the solution of the one before it."""
-    points, start = [], None
+    *,
+    rtol: float = QUADRATURE_TOLERANCE,
+    nodes: Nodes | None = None,
+    inputs: InputSpectrum | None = None,
+) -> Errors:
+    """Return training and test errors after gradient steps and ridge: columns over problems.
+
+    Problems may differ in anything; each starts from the solution of the one before it, so that
+    neighbours that differ little (in step or ridge) gain most.
+
+    Parameters
+    ----------
+    rtol : relative error allowed to quadrature; nodes are added until it is met.
+    nodes : use exactly these nodes instead.
+    inputs : spectrum of a user's inputs, in place of the problems' own.
+
+    Holds for one step on Gaussian inputs, which may have a covariance, then ridge on fresh rows or
+    on those of the step; and for two steps, with ridge on fresh rows.
+    See docs/uniform.md; tests/theory/uniform/test_stored_simulations_agree.py.
+    """
+    if not rtol > 0:
+        raise InvalidInput("rtol", rtol, "> 0")
     for problem in problems:
-        refinement = refine(problem, rtol, start, nodes, spectrum)
+        require_covered(problem, UNIFORM_FIELDS if inputs is not None else ERROR_FIELDS)
+    points, start = list[Errors](), None
+    for problem in problems:
+        refinement = refine(problem, rtol, start, nodes, inputs)
         points.append(with_bars(problem, refinement))
         start = refinement.last
-    return points
+    return _columns(points)
 
 
 def refine(
@@ -89,13 +120,16 @@ def refine(
         return mean_of(evaluate(cases, nodes, start), float("nan"))
     if cases[0].inputs.isotropic:
         return refine_cases(cases, rtol, start)
+    if not cases[0].same_rows and len(discretise(cases[0], Nodes()).types.g) > MANY_TYPES:
+        cases, rtol = laws_of(problem, spectrum, VERY_FEW_DRAWS), LOOSE_TOLERANCE
     means = refine_draws(cases, rtol, start)
     equations = [case.equations for case in means.cases]
     share = float(np.mean([max(eq.along_v, eq.off_v) for eq in equations]))
     if share > MAX_SHARE and spectrum is None:  # bars say what rows of a user are worth
         covered = "steps that leave no direction of the inputs most of a neuron's variance"
         raise OutOfScope("uniform", "eta", problem.step, covered)
-    if error_of_mean(means) > MAX_ERROR_OF_MEAN and len(cases) >= FEW_DRAWS:
+    few_types = len(equations[0].types.g) <= FEW_TYPES and len(cases) >= FEW_DRAWS
+    if error_of_mean(means) > MAX_ERROR_OF_MEAN and few_types:
         means = refine_draws(laws_of(problem, spectrum, MANY_DRAWS), rtol, means.last)
     return means
 
@@ -155,10 +189,24 @@ def refine_bins(cases: Sequence[Laws], rtol: float, start: Solution | None) -> R
 
 
 def refine_draws(cases: Sequence[Laws], rtol: float, start: Solution | None) -> Refinement:
-    """Evaluate draws with few nodes; what more change in one of them corrects their mean."""
-    nodes = Nodes(bins=BINS[0]) if cases[0].same_rows else scaled(1 / COARSER)
-    few = mean_of(evaluate(cases, nodes, start))
-    one = refine_cases(cases[-1:], rtol, few.last)
+    """Evaluate draws of the teacher; coarser nodes for a middle one of them say what nodes do."""
+    if cases[0].same_rows:
+        return refine_bins_of_draws(cases, rtol, start)
+    for level in range(0, FINER_LEVELS, 2):
+        means = mean_of(evaluate(cases, same_types(COARSER**level), start))
+        middle = sorted(means.cases, key=lambda case: case.test)[len(cases) // 2]
+        train, test = errors_with(same_types(COARSER ** (level - 1)), middle)
+        error = SHRINKING * max(abs(train / middle.train - 1), abs(test / middle.test - 1))
+        if error <= rtol:
+            break
+        start = means.last
+    return replace(means, quadrature_error=error, resolved=error <= rtol)
+
+
+def refine_bins_of_draws(cases: Sequence[Laws], rtol: float, start: Solution | None) -> Refinement:
+    """Evaluate draws with few bins; what more do to one of them corrects their mean."""
+    few = mean_of(evaluate(cases, Nodes(bins=BINS[0]), start))
+    one = refine_bins(cases[-1:], rtol, few.last)
     coarse = few.cases[-1]
     train, test = one.train / coarse.train, one.test / coarse.test
     return replace(
@@ -169,6 +217,11 @@ def refine_draws(cases: Sequence[Laws], rtol: float, start: Solution | None) -> 
         quadrature_error=one.quadrature_error,
         resolved=one.resolved,
     )
+
+
+def same_types(factor: float) -> Nodes:
+    """Return the usual nodes times a factor, but those of the readouts."""
+    return replace(scaled(factor), readout=Nodes().readout)
 
 
 def scaled(factor: float) -> Nodes:
@@ -216,14 +269,7 @@ def with_bars(problem: Problem, refinement: Refinement) -> Errors:
     cases, error = refinement.cases, refinement.quadrature_error
     sizes = bars.neglected_sizes(problem, cases)
     accuracy, largest = bars.stated_accuracy(sizes)
-    within = [
-        spread(
-            problem,
-            RidgeErrors(case.train, case.penalty, case.test, case.gap),
-            case.equations.step.labels.teacher,
-        )
-        for case in cases
-    ]
+    within = [spread(problem, case, case.equations.step.labels.teacher) for case in cases]
 
     def scatter(kind: str) -> float:
         """Return the deviation of a network: within a case, and between cases."""
@@ -252,3 +298,18 @@ def with_bars(problem: Problem, refinement: Refinement) -> Errors:
         warnings=warnings,
         neglected=({term.name.lower(): size for term, size in sizes.items()},),
     )
+
+
+def _columns(points: Sequence[Errors]) -> Errors:
+    """Return errors of single problems as columns, and each text of their warnings once."""
+    columns: dict[str, Any] = {}
+    for name in (f.name for f in fields(Errors) if f.name not in PER_PROBLEM):
+        values = [getattr(point, name) for point in points]
+        if isinstance(values[0], TrainTest):
+            train, test = (np.array([getattr(v, k) for v in values]) for k in ("train", "test"))
+            columns[name] = TrainTest(train=train, test=test)
+        else:
+            columns[name] = np.array(values)
+    warnings = {str(warning): warning for point in points for warning in point.warnings}
+    neglected = tuple(sizes for point in points for sizes in point.neglected)
+    return Errors(**columns, warnings=tuple(warnings.values()), neglected=neglected)

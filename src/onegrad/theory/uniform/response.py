@@ -68,7 +68,7 @@ def respond(
 
     def left(dx: Floats, *source: Parameter | Shares | None) -> Floats:
         state = moved(dx, *source)  # type: ignore[arg-type]
-        return np.asarray(_derivative(packing.pack(state.G, state.log_a)) - dx)
+        return np.asarray(_derivative(packing.pack(state.G, state.products, state.log_a)) - dx)
 
     equations = LinearEquations(lambda dx: -left(dx))
     tolerances = ROUGH_RESPONSE_TOLERANCES if start is not None else RESPONSE_TOLERANCES
@@ -96,7 +96,7 @@ def respond(
             rows = tuple(_derivative(row) for row in moving_shares.rows)
             initial = _derivative(moving_shares.initial)
             moving[k] = Shares(rows, _derivative(moving_shares.neurons), initial)
-    log_a = tuple(packing.unpack(dx)[1] for dx in xs)
+    log_a = tuple(packing.unpack(dx)[-1] for dx in xs)
     train = quadratic.constant - quadratic.side @ h
     train += mean_error * (quadratic.one - quadratic.side_of_one @ h_of_one)
     return Response(float(train), tuple(slopes), xs, log_a)

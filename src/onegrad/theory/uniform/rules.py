@@ -114,15 +114,6 @@ def index_rule(
     return GradedRule(tuple(widths.items()), MAX_SPACING / crowding, reach)
 
 
-def neuron_rule(activation: Function, deviation: float, rate: float) -> GradedRule:
-    """Return the rule for the weight of a neuron along v, in units of its `deviation`.
-
-    rate : how fast the variance of its bulk weights grows, as the square of rate times the unit.
-    """
-    steep = LARGE_DEVIATION * deviation / np.hypot(1.0, smooth_width(activation))
-    return GradedRule(((0.0, 1 / max(float(steep), rate, 1 / MAX_WIDTH)),))
-
-
 @lru_cache(maxsize=256)
 def smooth_width(f: Function) -> float:
     r"""Width over which f is smooth: :math:`\sqrt{Ef'^2/Ef''^2}` without its linear part.

@@ -835,6 +835,7 @@ def fresh_features(second: SecondStep, rows: Population, X: Floats) -> Features:
         B1=features.B1,
         noise=features.noise,
         bend=features.bend,
+        third=features.third,
         A_by_own=features.bend / 2 * by_own,
         noise_by_own=features.noise_by_variance * by_own,
         chaos=(),

@@ -173,6 +173,7 @@ def seen_features(second: SecondStep, rows: Population, X: Floats, kappa: Floats
         B1=B1,
         noise=np.maximum(of["square"] - explained, 0.0),
         bend=of["bend"],
+        third=0 * A,
         A_by_own=own,
         noise_by_own=0 * A,
         chaos=(),

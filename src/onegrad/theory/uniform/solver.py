@@ -12,7 +12,15 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import NotConverged
-from onegrad.theory.uniform.pencil import Numbers, Parameter, Pencil, Shares, State, evaluate
+from onegrad.theory.uniform.pencil import (
+    Numbers,
+    Parameter,
+    Pencil,
+    Shares,
+    State,
+    evaluate,
+    no_shares,
+)
 
 HALF_STEPS = 2  # half steps before the acceleration starts
 MAX_ITERATIONS = 120
@@ -106,7 +114,8 @@ class LinearEquations:
         if self.images:
             self._project(xs, residuals, np.array(self.directions), np.array(self.images))
         for _ in range(limit):
-            sizes = np.abs(residuals).max(1) / np.maximum(np.abs(xs).max(1), 1e-300)
+            with np.errstate(over="ignore"):
+                sizes = np.abs(residuals).max(1) / np.maximum(np.abs(xs).max(1), 1e-300)
             worst = int(sizes.argmax())
             if sizes[worst] < tolerance:
                 return xs
@@ -143,11 +152,15 @@ class Solution:
 
 @dataclass(frozen=True)
 class Packing:
-    """(G, log a) as one vector: the upper triangle of G in units of its types' weights."""
+    """(G, products, log a) as one vector, in units of the types' weights.
+
+    Of G it has the upper triangle.
+    """
 
     types: int
     units: Floats
     upper: tuple[np.ndarray, np.ndarray]
+    degrees: int  # of products
 
     @classmethod
     def of(cls, pencil: Pencil) -> Packing:
@@ -155,28 +168,27 @@ class Packing:
         root = np.sqrt(pencil.ratio / pencil.ratio.sum())
         steps = pencil.fields // 2
         unit = np.concatenate([np.tile(root, steps + 1), np.tile(1 / root, steps)])
-        return cls(pencil.types, np.outer(unit, unit), np.triu_indices(len(unit)))
+        upper = np.triu_indices(len(unit))
+        return cls(pencil.types, np.outer(unit, unit), upper, len(pencil.products))
 
-    def pack(self, G: Numbers, log_a: Numbers) -> Numbers:
+    def pack(self, G: Numbers, products: Numbers, log_a: Numbers) -> Numbers:
         """Return the vector."""
-        return np.concatenate([(G / self.units)[self.upper], LOG_SCALE * log_a])
+        U = self.types
+        relative = products / self.units[:U, :U]
+        return np.concatenate([(G / self.units)[self.upper], relative.ravel(), LOG_SCALE * log_a])
 
-    def unpack(self, x: Numbers) -> tuple[Numbers, Numbers]:
-        """Return G and log a."""
+    def unpack(self, x: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """Return G, those of products, and log a."""
+        U, count = self.types, len(self.upper[0])
         G = np.empty(self.units.shape, x.dtype)
-        G[self.upper] = G.T[self.upper] = x[: -self.types]
-        return G * self.units, x[-self.types :] / LOG_SCALE
+        G[self.upper] = G.T[self.upper] = x[:count]
+        products = x[count:-U].reshape(self.degrees, U, U) * self.units[:U, :U]
+        return G * self.units, products, x[-U:] / LOG_SCALE
 
     def size(self, change: Floats, x: Floats) -> float:
         """Return the size of a change of x, relative."""
         G, log_a = np.abs(change[: -self.types]), np.abs(change[-self.types :])
         return float(log_a.max() / LOG_SCALE + G.max() / np.abs(x[: -self.types]).max())
-
-
-def no_shares(pencil: Pencil) -> Shares:
-    """Return the shares of no special variables at all."""
-    none = np.zeros(pencil.types)
-    return Shares((0.0,) * len(pencil.rows), none, none)
 
 
 def solve(
@@ -193,7 +205,8 @@ def solve(
     tolerances : of the equations, before and after each of these updates.
     """
     packing, shares = Packing.of(pencil), no_shares(pencil)
-    x, acceleration = _guess(pencil, packing, energy), Acceleration(HALF_STEPS)
+    log_a = np.log(pencil.ratio / (pencil.ridge + GUESS * energy))
+    x, acceleration = without_rows(pencil, packing, log_a), Acceleration(HALF_STEPS)
     if start is not None and len(start) == len(x):
         x, tolerances, acceleration = start, tolerances[1:], Acceleration(0)
         state = evaluate(pencil, *packing.unpack(x), shares, Parameter())
@@ -208,13 +221,14 @@ def solve(
     return Solution(x, shares, state, size, iterations)
 
 
-def _guess(pencil: Pencil, packing: Packing, energy: float) -> Floats:
-    """Return where the iteration starts."""
-    log_a = np.log(pencil.ratio / (pencil.ridge + GUESS * energy))
-    V = pencil.without_rows(np.exp(log_a))
-    U = pencil.types
-    V[:, :U, :U] += GUESS * np.eye(U)
-    return packing.pack(np.tensordot(pencil.omega, np.linalg.inv(V), axes=1), log_a)
+def without_rows(pencil: Pencil, packing: Packing, log_a: Numbers, form: float = GUESS) -> Numbers:
+    """Return where an iteration starts: rows make a form of T, and no more."""
+    a, U = np.exp(log_a), pencil.types
+    V = pencil.without_rows(a)
+    V[:, :U, :U] += form * np.eye(U)
+    G = np.tensordot(pencil.omega, np.linalg.inv(V), axes=1)
+    products = np.array([np.diag(a * (x.omega @ x.variance)) for x in pencil.products])
+    return packing.pack(G, products.reshape(-1, U, U), log_a)
 
 
 def _iterate(
@@ -228,8 +242,11 @@ def _iterate(
     """Solve the equations at fixed shares; the step is restarted where its acceleration stalls."""
 
     def residual(x: Floats) -> tuple[Floats, float]:
-        state = evaluate(pencil, *packing.unpack(x), shares, Parameter())
-        change = packing.pack(state.G, state.log_a) - x
+        try:
+            state = evaluate(pencil, *packing.unpack(x), shares, Parameter())
+        except np.linalg.LinAlgError:  # a step too far
+            return np.full_like(x, np.nan), np.nan
+        change = packing.pack(state.G, state.products, state.log_a) - x
         return change, packing.size(change, x)
 
     iterations = 0
@@ -258,7 +275,7 @@ def _newton_step(
     def left(dx: Floats) -> Floats:
         at = packing.unpack(x + 1j * COMPLEX_STEP * dx)
         state = evaluate(pencil, *at, shares, Parameter())
-        return dx - packing.pack(state.G, state.log_a).imag / COMPLEX_STEP
+        return dx - packing.pack(state.G, state.products, state.log_a).imag / COMPLEX_STEP
 
     start = np.zeros((1, len(x)))
     return LinearEquations(left).solve(

@@ -37,10 +37,10 @@ from onegrad.theory.uniform.concerns import ONE_STEP_FIELDS, require_covered
 from onegrad.theory.uniform.evaluation import Equations, Nodes, discretise
 from onegrad.theory.uniform.fit import Quadratic, quadratic_problem, sides_of_functions
 from onegrad.theory.uniform.laws.table import Laws, laws_of
-from onegrad.theory.uniform.pencil import Numbers, Parameter, RowState, State, evaluate
+from onegrad.theory.uniform.pencil import Numbers, Parameter, RowState, State, evaluate, no_shares
 from onegrad.theory.uniform.refine import require_derived
 from onegrad.theory.uniform.rules import normal_cutoff
-from onegrad.theory.uniform.solver import Acceleration, Packing, no_shares
+from onegrad.theory.uniform.solver import Acceleration, Packing, without_rows
 
 SPECTRUM_FIELDS = (*ONE_STEP_FIELDS, "inputs", "ridge_rows", "steps", "weight_decay", "paired")
 SPECTRAL_NODES = Nodes(residual=5, bins=8, per_bin=5, index=1.3, readout=1.5)
@@ -146,7 +146,7 @@ class Solutions:
         def residual(x: Numbers) -> tuple[Numbers, float]:
             at = self.packing.unpack(x)
             states[:] = [evaluate(self.pencil, *at, self.shares, Parameter(ridge=lam))]
-            change = self.packing.pack(states[0].G, states[0].log_a) - x
+            change = self.packing.pack(states[0].G, states[0].products, states[0].log_a) - x
             return change, self.packing.size(change, x)
 
         try:
@@ -162,9 +162,7 @@ class Solutions:
     def _start(self, lam: complex) -> Numbers:
         """Return a start at a large penalty."""
         log_a = np.log(self.pencil.ratio / lam)
-        V, U = self.pencil.without_rows(np.exp(log_a)), self.pencil.types
-        V[:, :U, :U] += sum(self.energies) * np.eye(U)
-        return self.packing.pack(np.tensordot(self.pencil.omega, np.linalg.inv(V), axes=1), log_a)
+        return without_rows(self.pencil, self.packing, log_a, sum(self.energies))
 
 
 def _energies(eq: Equations) -> tuple[float, float]:

@@ -24,7 +24,7 @@ from onegrad.functions.function import Function, MultiIndex
 from onegrad.functions.hermite import expect
 from onegrad.problem import Problem
 from onegrad.theory.prediction import TrainTest
-from onegrad.theory.uniform.ridge_errors import RidgeErrors
+from onegrad.theory.uniform.evaluation import Evaluation
 
 # a and b: least squares on simulated settings, by benchmarks/calibrate_spread.py; no prediction
 # depends on them
@@ -33,7 +33,7 @@ TEST_VARIANCE = (0.72, 0.27, 0.12, 0.43)
 
 
 def spread(
-    problem: Problem, values: RidgeErrors, teacher: Function | MultiIndex | None = None
+    problem: Problem, values: Evaluation, teacher: Function | MultiIndex | None = None
 ) -> TrainTest:
     """Return the standard deviations of train and test error between networks.
 
@@ -48,7 +48,7 @@ def spread(
 
 
 def variance_terms(
-    problem: Problem, values: RidgeErrors, teacher: Function | MultiIndex | None = None
+    problem: Problem, values: Evaluation, teacher: Function | MultiIndex | None = None
 ) -> tuple[Floats, Floats]:
     """Return the terms that the coefficients a and b multiply."""
     teacher = teacher or problem.teacher_function

@@ -10,21 +10,30 @@ so that its input has the deviation :math:`\rho`, with a part along the initial 
 :math:`s = \gamma_gc_1b` along v. NeuronLaw with readouts of one size have two lengths as types, if
 lengths differ. For an odd activation g and -g are one type: a neuron (-g, w) has the features of
 (g, -w) with the sign reversed.
+
+Where the initial weight along v, :math:`\omega` in its deviations, makes much of a neuron's
+variance, its Gauss nodes are types too (`with_initial_weights`). Such a type has
+
+.. math:: T^0_v = \tau\omega\alpha,\qquad T_v = T'_v + c\omega\alpha,\qquad
+    s = \gamma_gc_1b + c\omega
+
+with the mean output :math:`\alpha`: T^0 along v is no field, and what c says of a weight along v is
+in its index. What :math:`\omega` explains leaves :math:`\rho^2` and the covariance of weights.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.function import Function
-from onegrad.functions.hermite import gauss_legendre
+from onegrad.functions.hermite import gauss_hermite, gauss_legendre
 from onegrad.problem import Problem
 from onegrad.theory.uniform.laws.inputs import stretched
 from onegrad.theory.uniform.laws.rows import StepMoments
@@ -48,6 +57,12 @@ WIDTH_OF_FIT = 0.25  # of that of the features: with it 14 readouts do what took
 MIN_DEVIATION = 1e-12  # of squared lengths, below which they are one
 MAX_RELATIVE_LENGTH = 0.9  # of a group of eigenvalues, by which a length moves
 MIN_SHARE_OFF_PLANE = 0.3  # of rho^2 that special directions leave
+# share of rho^2 that an initial weight along v explains, from which its nodes are types; how many
+MIN_INITIAL_SHARE, NODES_ALONG_V = 0.1, {True: 7, False: 5}  # readouts of one size, others
+# squared cosine of v and Sigma v, along which the noise of the step is: where v is no eigenvector
+# types made tanh on a power law, next to no step, 25 % worse than none
+MIN_ALIGNMENT = 0.95
+MIN_RHO2, MIN_PLANE = 0.02, 1e-12  # of rho^2, and of weights times d, that these nodes leave
 ODD_TEST = np.array([0.1, 0.3, 0.7, 1.1, 1.9, 2.7, 4.3])
 
 
@@ -106,6 +121,16 @@ def is_odd(f: Function) -> bool:
 
 
 @dataclass(frozen=True)
+class InitialWeights:
+    """Initial weights along v that are types; arrays over types (U,)."""
+
+    start: Floats  # tau omega: T^0 along v over alpha
+    index: Floats  # c omega: the part of T along v over alpha that the index contains
+    square: Floats  # omega^2
+    rho: Floats  # deviation of the input over all omega
+
+
+@dataclass(frozen=True)
 class Types:
     """Types of neurons; arrays over types (U,)."""
 
@@ -127,6 +152,7 @@ class Types:
     grown: Floats  # part of rho^2 that is proportional to |w|^2
     length_deviation: float  # of lengths that are not types of their own
     s_by_length: Floats  # what such a deviation adds to s
+    initial: InitialWeights | None = None  # along v
 
     @property
     def across(self) -> Floats:
@@ -245,11 +271,18 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
 
 
 def weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> Floats:
-    r"""Return the covariance of weights along the special directions, (U, p, p).
+    """Return the covariance of weights along the special directions, (U, p, p)."""
+    return _weights_in_the_plane(step, types, moments)[0]
+
+
+def _weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> tuple[Floats, Floats]:
+    r"""Return this covariance, and its regression on the initial weight along v, (U, p).
 
     .. math:: \frac1d\,e_i^\top\{|w|^2[\Sigma + 2\epsilon K\Sigma +
         2(1+\epsilon)\varepsilon KM\Sigma + \varepsilon^2K(M\Sigma M + \varphi_0S)K]
-        + \gamma_g^2\nu\varphi_0KSK\}e_k
+        + \gamma_g^2\nu\varphi_0KSK\}e_k,\qquad
+        \frac{|w|}{\sqrt d}\,\frac{e_i^\top(\Sigma + \epsilon K\Sigma + \varepsilon KM\Sigma)v}
+        {\sqrt{v^\top\Sigma v}}
 
     where x is white and the step has the gain K, for the gradient :math:`\Sigma`.
     """
@@ -265,7 +298,10 @@ def weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> Floa
         ]
     )
     forms = np.array(_forms_in_the_plane(step, moments))
-    return np.asarray(np.tensordot(coefficients, forms, axes=(0, 0)) / step.inputs.d)
+    covariance = np.tensordot(coefficients, forms, axes=(0, 0)) / step.inputs.d
+    linear = np.array([np.full_like(epsilon, rest), types.own, epsilon])
+    on_v = (linear.T @ forms[:3, :, 0]) * types.size[:, None]
+    return covariance, on_v / np.sqrt(forms[0, 0, 0] * step.inputs.d)
 
 
 def _forms_in_the_plane(step: Step, moments: StepMoments) -> list[Floats]:
@@ -279,6 +315,56 @@ def _forms_in_the_plane(step: Step, moments: StepMoments) -> list[Floats]:
     KMs = K[:, None] * M * s
     forms = [np.diag(s), np.diag(K * s), (KMs + KMs.T) / 2, KMs @ (M * K), K[:, None] * S * K]
     return [B @ form @ B.T for form in forms]
+
+
+def with_initial_weights(step: Step, types: Types, moments: StepMoments) -> tuple[Types, Floats]:
+    """Return types, and their weights in the plane, with nodes of initial weights along v.
+
+    Only if these weights make much of a neuron's variance, and v is nearly an eigenvector; rows of
+    step and ridge must be apart.
+    """
+    plane, on_v = _weights_in_the_plane(step, types, moments)
+    share = float(types.weight @ (on_v[:, 0] ** 2 / types.rho**2))
+    if share < MIN_INITIAL_SHARE or step.laws.same_rows or step.preconditioner is not None:
+        return types, plane
+    along = step.overlap[0, 0]  # of v, in the groups
+    if (along @ step.inputs.s) ** 2 < MIN_ALIGNMENT * float(along @ step.inputs.s**2):
+        return types, plane
+    inputs, neurons = step.inputs, step.laws.neurons
+    nodes, p = gauss_hermite(NODES_ALONG_V[neurons.one_size])
+    count, U = len(nodes), len(types.g)
+
+    def each(values: Floats) -> Floats:
+        return np.repeat(values, count, axis=-1)
+
+    omega, weight = np.tile(nodes, U), np.outer(types.weight, p / p.sum()).ravel()
+    deviation = np.sqrt((step.overlap[0, 0] * inputs.s) @ types.length / inputs.d)
+    mean = step.row_overlap[0].sum() * types.g / np.sqrt(neurons.N) * step.full
+    initial = omega + each(mean / deviation)
+    on_v, plane = np.repeat(on_v, count, axis=0), np.repeat(plane, count, axis=0)
+    index, rho2, square, length = on_v[:, 0] * initial, each(types.rho) ** 2, omega**2, types.length
+    explained = on_v[:, 0] ** 2
+    length = each(length)
+    if inputs.isotropic:  # |w| is given: a weight that is longer along v is shorter off it
+        explained, shorter = index**2, 1 - (initial**2 - 1) / inputs.d
+        length, square = length * shorter, square / shorter
+    plane = plane - on_v[:, :, None] * on_v[:, None, :]
+    value, vectors = np.linalg.eigh(plane)
+    value = np.maximum(value, MIN_PLANE / inputs.d)
+    plane = (vectors * value[:, None, :]) @ vectors.swapaxes(1, 2)
+    repeated: dict[str, Any] = {
+        field.name: each(getattr(types, field.name))
+        for field in fields(types)
+        if isinstance(getattr(types, field.name), np.ndarray)
+    }
+    of_types = repeated | {
+        "weight": weight,
+        "length": length,
+        "s": repeated["s"] + index,
+        "rho": np.sqrt(np.maximum(rho2 - explained, MIN_RHO2 * rho2)),
+    }
+    weights = InitialWeights(each(deviation) * initial, index, square, np.sqrt(rho2))
+    return replace(types, **of_types, initial=weights), plane
 
 
 def with_special_weights(step: Step, types: Types, moments: StepMoments, plane: Floats) -> Types:
