@@ -26,7 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+import scipy
 
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
@@ -286,9 +286,11 @@ def _averaged(sigma: Function, mean: Floats, deviation: float) -> Floats:
     low, high = mean.min() - spacing, mean.max() + spacing
     grid = np.linspace(low, high, int((high - low) / spacing) + 8)
     value, slope, square = gaussian_averages(sigma, grid, np.full_like(grid, deviation))
-    spline = CubicSpline(grid, np.stack([value, slope / deviation, square], 1))
+    spline = scipy.interpolate.CubicSpline(grid, np.stack([value, slope / deviation, square], 1))
     bend = spline(grid, 1)[:, 1]
-    every = CubicSpline(grid, np.stack([value, slope / deviation, square, bend], 1))
+    every = scipy.interpolate.CubicSpline(
+        grid, np.stack([value, slope / deviation, square, bend], 1)
+    )
     return np.asarray(every(mean))
 
 
