@@ -327,8 +327,6 @@ def with_initial_weights(step: Step, types: Types, moments: StepMoments) -> tupl
     share = float(types.weight @ (on_v[:, 0] ** 2 / types.rho**2))
     if share < MIN_INITIAL_SHARE or step.laws.same_rows or step.preconditioner is not None:
         return types, plane
-    if len(step.inputs.scales[0]) > 1:  # standardised Fashion-MNIST: no solution that is one
-        return types, plane
     along = step.overlap[0, 0]  # of v, in the groups
     if (along @ step.inputs.s) ** 2 < MIN_ALIGNMENT * float(along @ step.inputs.s**2):
         return types, plane
