@@ -126,7 +126,7 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
         Neglected.EVEN_EQUAL: even * labels * (readout == "constant"),
         # and two kinds of neurons, each of which leans its own way
         Neglected.EVEN_SIGNS: even * (readout == "rademacher"),
-        Neglected.MOSTLY_QUADRATIC: product_like,
+        Neglected.MOSTLY_QUADRATIC: product_like * problem.N / problem.n,
         Neglected.QUADRATIC_SAME: product_like * step.laws.same_rows,
         Neglected.CONSTANT: growth / (1 + growth),
         Neglected.THRESHOLD: 1 / (problem.n * gap**2),

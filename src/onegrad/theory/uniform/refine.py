@@ -51,6 +51,7 @@ MAX_SHARE = 0.35
 # of neurons; with more, a draw takes seconds
 MANY_TYPES, VERY_FEW_DRAWS, LOOSE_TOLERANCE = 48, 2, 0.05
 FEW_TYPES = 20  # with which many draws take no more than seconds
+OF_ERROR_OF_MEAN = 0.25  # over draws: more accurate nodes would change nothing that is known
 MAX_ERROR_OF_MEAN = 0.015  # over draws; above it more are taken: their bar alone would be 3 %
 
 
@@ -197,10 +198,11 @@ def refine_draws(cases: Sequence[Laws], rtol: float, start: Solution | None) -> 
         middle = sorted(means.cases, key=lambda case: case.test)[len(cases) // 2]
         train, test = errors_with(same_types(COARSER ** (level - 1)), middle)
         error = SHRINKING * max(abs(train / middle.train - 1), abs(test / middle.test - 1))
-        if error <= rtol:
+        enough = max(rtol, OF_ERROR_OF_MEAN * error_of_mean(means))
+        if error <= enough:
             break
         start = means.last
-    return replace(means, quadrature_error=error, resolved=error <= rtol)
+    return replace(means, quadrature_error=error, resolved=error <= enough)
 
 
 def refine_bins_of_draws(cases: Sequence[Laws], rtol: float, start: Solution | None) -> Refinement:

@@ -57,8 +57,9 @@ WIDTH_OF_FIT = 0.25  # of that of the features: with it 14 readouts do what took
 MIN_DEVIATION = 1e-12  # of squared lengths, below which they are one
 MAX_RELATIVE_LENGTH = 0.9  # of a group of eigenvalues, by which a length moves
 MIN_SHARE_OFF_PLANE = 0.3  # of rho^2 that special directions leave
-# share of rho^2 that an initial weight along v explains, from which its nodes are types; how many
-MIN_INITIAL_SHARE, NODES_ALONG_V = 0.1, {True: 7, False: 5}  # readouts of one size, others
+# share of rho^2 that an initial weight along v explains, from which its nodes are types, and their
+# number: for readouts of one size, and for others, of which so many types take seconds
+MIN_INITIAL_SHARE, NODES_ALONG_V = {True: 0.1, False: 0.5}, {True: 7, False: 5}
 # squared cosine of v and Sigma v, along which the noise of the step is: where v is no eigenvector
 # types made tanh on a power law, next to no step, 25 % worse than none
 MIN_ALIGNMENT = 0.95
@@ -325,7 +326,8 @@ def with_initial_weights(step: Step, types: Types, moments: StepMoments) -> tupl
     """
     plane, on_v = _weights_in_the_plane(step, types, moments)
     share = float(types.weight @ (on_v[:, 0] ** 2 / types.rho**2))
-    if share < MIN_INITIAL_SHARE or step.laws.same_rows or step.preconditioner is not None:
+    smallest = MIN_INITIAL_SHARE[step.laws.neurons.one_size]
+    if share < smallest or step.laws.same_rows or step.preconditioner is not None:
         return types, plane
     along = step.overlap[0, 0]  # of v, in the groups
     if (along @ step.inputs.s) ** 2 < MIN_ALIGNMENT * float(along @ step.inputs.s**2):
