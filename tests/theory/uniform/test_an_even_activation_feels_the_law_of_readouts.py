@@ -28,7 +28,7 @@ def test_predictions_match_networks(readout):
         assert bar < 0.3 * value
     other = {"gaussian": "rademacher", "rademacher": "gaussian"}[readout]
     wrong = og.predict(problem, readout=other)
-    assert abs(wrong.test - networks.test.mean) > TOLERANCE * networks.test.se
+    assert abs(wrong.test - networks.test.mean) > 2 * networks.test.se
 
 
 def test_more_nodes_of_the_readout_change_nothing():

@@ -87,7 +87,7 @@ def test_a_direction_that_is_singled_out_widens_the_bars(activation, train, test
         (mean, se), value = np.array(networks).T, getattr(found, name)
         bar = getattr(found.accuracy, name)
         assert (np.abs(value - mean) < bar * value + 2 * se).all()
-        assert (getattr(other.accuracy, name) < 0.4 * bar).all()  # no other teacher pays for it
+        assert (getattr(other.accuracy, name) < 0.5 * bar).all()  # no other teacher pays for it
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.exceptions import AssumptionWarning, InvalidInput, OutOfScope
+from onegrad.exceptions import AssumptionWarning, InvalidInput, NotConverged, OutOfScope
 from onegrad.parallel.cores import one_blas_thread
 from onegrad.problem import Problem
 from onegrad.theory.prediction import Errors, TrainTest
@@ -52,6 +52,7 @@ MAX_SHARE = 0.35
 MANY_TYPES, VERY_FEW_DRAWS, LOOSE_TOLERANCE = 48, 2, 0.05
 FEW_TYPES = 20  # with which many draws take no more than seconds
 OF_ERROR_OF_MEAN = 0.25  # over draws: more accurate nodes would change nothing that is known
+MAX_ACCURACY = 1e4  # relative: a response without a sign makes it so
 MAX_ERROR_OF_MEAN = 0.015  # over draws; above it more are taken: their bar alone would be 3 %
 
 
@@ -131,7 +132,8 @@ def refine(
         raise OutOfScope("uniform", "eta", problem.step, covered)
     few_types = len(equations[0].types.g) <= FEW_TYPES and len(cases) >= FEW_DRAWS
     if error_of_mean(means) > MAX_ERROR_OF_MEAN and few_types:
-        means = refine_draws(laws_of(problem, spectrum, MANY_DRAWS), rtol, means.last)
+        count = MANY_DRAWS[cases[0].neurons.one_size]
+        means = refine_draws(laws_of(problem, spectrum, count), rtol, means.last)
     return means
 
 
@@ -271,6 +273,8 @@ def with_bars(problem: Problem, refinement: Refinement) -> Errors:
     cases, error = refinement.cases, refinement.quadrature_error
     sizes = bars.neglected_sizes(problem, cases)
     accuracy, largest = bars.stated_accuracy(sizes)
+    if max(accuracy.train, accuracy.test) > MAX_ACCURACY:
+        raise NotConverged(f"uniform theory: nothing is known of this error ({largest.value})")
     within = [spread(problem, case, case.equations.step.labels.teacher) for case in cases]
 
     def scatter(kind: str) -> float:
