@@ -61,6 +61,8 @@ class Run:
         relative, scores, total = TOLERANCES[self.group]
         if self.problem.changed().items() >= HARDEST.items():
             relative = 0.03
+        if self.problem.inputs == "power-law(1)":  # draws of the teacher differ by a tenth
+            relative = 0.06
         return total(relative * self.mean, scores * self.se)
 
 
@@ -70,9 +72,8 @@ TOLERANCES = {
     "even": (0.02, 3, np.maximum),
     "cubic": (0.05, 0, np.maximum),  # their bars say so
     "intercept": (0.015, 3, np.maximum),
-    "power-law": (0.06, 3, np.maximum),  # means over draws of the teacher
     **dict.fromkeys(
-        ("noise", "corrupted", "indices", "no linear part", "spiked",
+        ("noise", "corrupted", "indices", "no linear part", "spiked", "power-law",
          "same rows", "uniform_variants", "uniform_raw"), (0.01, 3, np.maximum),
     ),
     "uniform_outside": (0.0, 3, np.maximum),
