@@ -60,7 +60,7 @@ def test_sentences_after_every_move_of_the_step(page, url) -> None:
         if abs(1 - test / untrained) > 0.006:
             assert ("below the untrained" in said) == (test < untrained)
         assert ("and below the kernel bound" in said) == (test < bound)
-        assert "any rotation-invariant kernel reaches when n grows like d" in said
+        assert "any rotation-invariant kernel can reach when n grows like d" in said
 
         found = learned_coefficients(problem)
         fit, target = found.learned[1:3], found.target[1:3]
@@ -102,7 +102,7 @@ def spikes_are_told(page: Any, problem: og.Problem) -> str:
     more = problem.alpha > og.thresholds(8)[-1]
     assert f", {len([k for k in limit if k <= 8])}{' or more' if more else ''} as n → ∞" in reading
     if len(limit) == len(spikes):
-        assert ("there are as many" if spikes else "Nor does one as n → ∞") in rest
+        assert ("there are as many" if spikes else "As n → ∞ there is none either") in rest
         return "same"
     assert len(limit) > len(spikes)
     missing = next(k for k in limit if k not in [degree for degree, _ in tops])
@@ -170,7 +170,9 @@ def test_sentences_of_sizes_of_no_change_and_of_high_degrees(page, url) -> None:
     change = og.predict(problem).test / og.predict(PROBLEM, eta=0.0).test - 1
     assert abs(change) < 0.005
     assert "within 0.5\u00a0% of the untrained network" in caption(page, "errors")
-    assert "No spike stands outside the bulk. Nor does one as n → ∞." in caption(page, "spectrum")
+    assert "No spike stands outside the bulk. As n → ∞ there is none either." in caption(
+        page, "spectrum"
+    )
 
     enter(page, "teacher", "H1 + H5/10")
     wait(page, "onegrad.model().state.teacher.includes('H5') && onegrad.idle")
@@ -224,7 +226,7 @@ def test_the_best_step_is_that_of_the_library(page, url, noise) -> None:
     said = caption(page, "errors")
     stars = [s for s in figure(page, "errors") if s["name"] == "best step"]
     if best.values["alpha"] > 0.6:  # beyond the axis
-        assert "least at the end of the axis, α = 0.6" in said and not stars
+        assert "smallest at the end of the axis, α = 0.6" in said and not stars
         return
     assert stars[0]["x"][0] == pytest.approx(best.values["alpha"], abs=0.02)
     assert stars[0]["y"][0] == pytest.approx(best.test, rel=2e-3)

@@ -96,7 +96,7 @@ def test_it_moves_without_a_server(exported) -> None:
         assert spikes == pytest.approx(expected, rel=ROUNDING)
         network = page.evaluate("onegrad.model().network.eigenvalues.slice(0, 3)")
         direct = network_answer(problem)["eigenvalues"][:3]
-        assert network == pytest.approx(direct, rel=0.02)  # between networks 0.075 in alpha apart
+        assert network == pytest.approx(direct, rel=0.03)  # between networks 0.075 in alpha apart
         reading = float(page.inner_text("#readings .test b"))
         assert reading == pytest.approx(og.predict(problem).test, rel=5e-3)
     assert page.locator("#plot-errors .trace .point").count() >= 9  # trained beforehand
