@@ -214,7 +214,10 @@ def test_dates_as_labels_come_back_as_dates(tmp_path):
         np.testing.assert_array_equal(predicted, model.predict(X))
         model.remove(X[:5], days[:5].astype("M8[s]"))  # the same instants
     zoned = [datetime.combine(day, time(), UTC) for day in days.tolist()]
-    for labels, problem in ((zoned, "time zone"), ([*days[:-1], np.datetime64("NaT")], "missing")):
+    for labels, problem in (
+        (zoned, "time zone"),
+        ([*days[:-1], np.datetime64("NaT", "D")], "missing"),
+    ):
         with pytest.raises(InvalidInput, match=problem):
             model.fit(X, labels)
     with pytest.raises(InvalidInput, match="one label per row, all dates"):
