@@ -7,8 +7,9 @@ import pytest
 
 import onegrad as og
 from onegrad import AssumptionWarning, InvalidInput, NotConverged, OutOfScope, Problem
-from onegrad.theory.uniform import solver, uniform_errors, uniform_spectrum
+from onegrad.theory.uniform import refine, solver, uniform_errors, uniform_spectrum
 from onegrad.theory.uniform.evaluation import Nodes
+from onegrad.theory.uniform.features import averaged_features
 from uniform_point import uniform_point
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
@@ -131,6 +132,22 @@ def test_no_convergence_says_how_far_it_came(monkeypatch):
     monkeypatch.setattr(solver, "MAX_NEWTON_STEPS", 0)
     with pytest.raises(NotConverged, match=r"change .* after 4 iterations"):
         uniform_point(BASE)
+
+
+def test_an_error_of_which_nothing_is_known_is_none(monkeypatch):
+    monkeypatch.setattr(refine, "MAX_ACCURACY", 0.0)
+    with pytest.raises(NotConverged, match="nothing is known of this error"):
+        uniform_point(BASE)
+
+
+@pytest.mark.parametrize("activation", ["softplus", "tanh", "H1 + H2/2"])
+def test_the_noise_of_long_neurons_is_the_derivative_of_the_noise(activation):
+    sigma, mean = Problem(n=20, d=10, N=10, activation=activation).sigma, np.linspace(-1, 1, 5)
+    at = [averaged_features(sigma, mean, np.full(5, s), 0.0) for s in (0.99, 1.0, 1.01)]
+    difference = (at[2].noise - at[0].noise) / (1.01**2 - 0.99**2)
+    np.testing.assert_allclose(
+        at[1].noise_by_variance, difference, rtol=0.15, atol=1e-3
+    )  # steps of 0.25
 
 
 def test_tolerance_must_be_positive():

@@ -235,6 +235,8 @@ def averaged_features(
 
     .. math:: C^2 = E\sigma^2 - A^2 - s^2B_1^2, \qquad
         \frac{\partial}{\partial s^2}Ef(m + sz) = \frac12\frac{\partial^2}{\partial m^2}Ef(m + sz)
+
+    See tests/theory/uniform/test_the_theory_says_where_it_ends.py.
     """
 
     def averages(shift: float) -> tuple[Floats, Floats, Floats]:

@@ -93,7 +93,7 @@ def uniform_errors(
     inputs : spectrum of a user's inputs, in place of the problems' own.
 
     Holds for one step on Gaussian inputs, which may have a covariance, then ridge on fresh rows or
-    on those of the step; and for two steps, with ridge on fresh rows.
+    on those of the step; and for two steps.
     See docs/uniform.md; tests/theory/uniform/test_stored_simulations_agree.py.
     """
     if not rtol > 0:
