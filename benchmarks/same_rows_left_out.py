@@ -25,8 +25,8 @@ RIDGES = 10.0 ** np.arange(-3, 1.51, 0.5)
 
 def errors(problem: og.Problem) -> tuple[float, float]:
     """Return the test error and the left-out error of a problem."""
-    one = evaluation.errors(laws_of(problem)[0])
-    return one.test, evaluation.left_out_error(one)
+    laws = laws_of(problem)[0]
+    return evaluation.errors(laws).test, evaluation.left_out_error(laws)
 
 
 def main() -> None:

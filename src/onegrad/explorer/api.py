@@ -33,7 +33,7 @@ from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.asymptotic.staircase import learned_degrees
 from onegrad.theory.bounds import kernel_lower_bound
 from onegrad.theory.uniform import uniform_errors
-from onegrad.theory.uniform.evaluation import Nodes
+from onegrad.theory.uniform.discretise import Nodes
 from onegrad.theory.uniform.learned import MAX_FITTED_DEGREE, learned_coefficients
 
 CURVE_ALPHAS = alpha_grid(0.025)

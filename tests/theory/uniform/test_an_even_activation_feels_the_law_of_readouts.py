@@ -10,7 +10,7 @@ import pytest
 
 import onegrad as og
 from onegrad.theory.uniform import uniform_errors
-from onegrad.theory.uniform.evaluation import Nodes
+from onegrad.theory.uniform.discretise import Nodes
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
 PROBLEM = og.Problem(n=300, d=100, N=200, activation="H2", noise=0.3, ridge=0.05, alpha=0.5)

@@ -8,7 +8,7 @@ from soak.random_problems import ordinary_problem
 
 import onegrad as og
 from onegrad.theory.uniform import uniform_errors
-from onegrad.theory.uniform.evaluation import Nodes
+from onegrad.theory.uniform.discretise import Nodes
 from onegrad.theory.uniform.refine import QUADRATURE_TOLERANCE
 from uniform_point import uniform_point
 

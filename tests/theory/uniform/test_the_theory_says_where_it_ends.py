@@ -8,7 +8,7 @@ import pytest
 import onegrad as og
 from onegrad import AssumptionWarning, InvalidInput, NotConverged, OutOfScope, Problem
 from onegrad.theory.uniform import refine, solver, uniform_errors, uniform_spectrum
-from onegrad.theory.uniform.evaluation import Nodes
+from onegrad.theory.uniform.discretise import Nodes
 from onegrad.theory.uniform.features import averaged_features
 from uniform_point import uniform_point
 

@@ -44,6 +44,7 @@ from onegrad.theory.uniform.pencil import (
     RowState,
     Shares,
     State,
+    inverse_of_steps,
     linear_energy,
     no_shares,
 )
@@ -483,7 +484,7 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
     places, a, d = labels.places, state.a, labels.step.inputs.d
     U, p, size = places.types, places.row.directions, places.block
     stop = places.direction(p).start
-    inverse = _inverse(quadratic.H[:stop, :stop])
+    inverse = inverse_of_steps(quadratic.H[:stop, :stop])
     inverse = (inverse + inverse.T) / 2
     first = [*range(U), *([places.sets - 1] if places.intercept else [])]
     counted = np.array([*first, *range(places.sets, stop)])
@@ -540,16 +541,6 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
     return Shares(tuple(rows), neurons, 2 * labels.types.length_deviation * of_length)
 
 
-def _inverse(H: Numbers) -> Numbers:
-    """Return the inverse of a real matrix, with its derivative where it has a complex step."""
-    inverse = np.linalg.inv(np.ascontiguousarray(H.real))
-    if not np.iscomplexobj(H):
-        return inverse
-    out = inverse.astype(complex)
-    out.imag = -(inverse @ np.ascontiguousarray(H.imag) @ inverse)
-    return out
-
-
 def _share_of_rows(
     labels: LabelProblem,
     rows: Population,
@@ -571,8 +562,8 @@ def _share_of_rows(
         at_i = slice(k + f.start, k + f.stop)
         total = total + 2 * rows.moments[..., 0, 1 + i] * ((e @ inverse[at_i, :k]) * A).sum(-1)
         total = total - ((e @ C[f, f]) * e).sum(-1)
-        for j in range(places.row.directions):
-            moment = rows.moments[..., 1 + i, 1 + j]
+        for j in range(i, places.row.directions):  # and as much for j, i
+            moment = (1 + (i != j)) * rows.moments[..., 1 + i, 1 + j]
             if moment.any():
                 at_j = slice(k + size * j, k + size * j + width)
                 total = total + moment * ((e @ inverse[at_i, at_j]) * e).sum(-1)

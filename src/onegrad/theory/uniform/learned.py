@@ -23,7 +23,8 @@ from onegrad.functions.hermite import normalised_hermite
 from onegrad.parallel.cores import one_blas_thread
 from onegrad.problem import Problem
 from onegrad.theory.uniform.concerns import ONE_STEP_FIELDS, require_covered
-from onegrad.theory.uniform.evaluation import Nodes, discretise, solve_equations
+from onegrad.theory.uniform.discretise import Nodes, discretise
+from onegrad.theory.uniform.evaluation import solve_equations
 from onegrad.theory.uniform.fit import LabelProblem, quadratic_problem
 from onegrad.theory.uniform.laws.labels import LabelLaw
 from onegrad.theory.uniform.laws.table import Laws, laws_of

@@ -100,6 +100,12 @@ class Pencil:
         """Return V_s, (R, FU, FU)."""
         return _on_types(self.constant + self.over_a / a)
 
+    def inverse(self, matrices: Numbers) -> Numbers:
+        """Return inverses; where a penalty is positive, complex numbers are complex steps."""
+        if self.ridge > 0:
+            return inverse_of_steps(matrices)
+        return np.linalg.inv(matrices)
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -175,7 +181,7 @@ def evaluate(
         states.append(_add_rows(pencil, forms, G, a, total, weights, Q, energy))
         _add_products(forms, forms.mass * states[-1].pi, of_products)
     a_initial = a * (1 + shares.initial)
-    G_of_groups = np.linalg.inv(pencil.without_rows(a_initial) + Q)
+    G_of_groups = pencil.inverse(pencil.without_rows(a_initial) + Q)
     G_of_groups = (G_of_groups + G_of_groups.swapaxes(1, 2)) / 2
     new_G = np.tensordot(pencil.omega, G_of_groups, axes=1)
     energy += pencil.ridge + parameter.ridge + shares.neurons
@@ -184,7 +190,7 @@ def evaluate(
     for k, product in enumerate(pencil.products):
         root = np.sqrt(a * product.variance)
         form = np.eye(U) + root[:, :, None] * of_products[k] * root[:, None, :]
-        inverse = np.linalg.inv(form)
+        inverse = pencil.inverse(form)
         inside = root[:, :, None] * inverse * root[:, None, :]
         new_products[k] = np.tensordot(product.omega, inside, axes=1)
         fitted = 1 - np.einsum("buu->bu", inverse)
@@ -192,6 +198,16 @@ def evaluate(
     delta = _at_least(energy, MIN_DELTA) if pencil.ridge > 0 else energy
     log_a = log_a + np.log(pencil.ratio / (delta * a))  # on the branch that it was on
     return State(a, a_initial, new_G, new_products, G_of_groups, Q, delta, log_a, tuple(states))
+
+
+def inverse_of_steps(matrices: Numbers) -> Numbers:
+    """Return inverses of real matrices, with their derivatives where they have a complex step."""
+    inverse = np.linalg.inv(np.ascontiguousarray(matrices.real))
+    if not np.iscomplexobj(matrices):
+        return inverse
+    out = inverse.astype(complex)
+    out.imag = -(inverse @ np.ascontiguousarray(matrices.imag) @ inverse)
+    return out
 
 
 def linear_energy(pencil: Pencil, state: State) -> Numbers:
@@ -238,7 +254,7 @@ def _add_rows(
         at = _fields(forms.moved, U)
         W = _on_types(forms.W - phi * a * forms.square)
         here = G[at][:, at]
-        X = np.linalg.solve(np.eye(len(at)) + scaled[:, None, None] * (W @ here), W)
+        X = pencil.inverse(np.eye(len(at)) + scaled[:, None, None] * (W @ here)) @ W
         X = (X + X.swapaxes(1, 2)) / 2
         mass = forms.mass.sum(1)
         Q[np.ix_(at, at)] += np.tensordot(mass * forms.length, X, axes=1)

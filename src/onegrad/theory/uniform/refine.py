@@ -25,8 +25,9 @@ from onegrad.theory.uniform.concerns import (
     concerns,
     require_covered,
 )
-from onegrad.theory.uniform.evaluation import Evaluation, Nodes, discretise, errors, errors_with
-from onegrad.theory.uniform.laws.inputs import FEW_DRAWS, MANY_DRAWS, InputSpectrum
+from onegrad.theory.uniform.discretise import Nodes, discretise
+from onegrad.theory.uniform.evaluation import Evaluation, errors
+from onegrad.theory.uniform.laws.inputs import MANY_DRAWS, InputSpectrum
 from onegrad.theory.uniform.laws.labels import LabelLaw
 from onegrad.theory.uniform.laws.rows import INDEX_POINTS
 from onegrad.theory.uniform.laws.table import Laws, laws_of
@@ -45,12 +46,13 @@ FINER_LEVELS = 4  # than the usual nodes, of fresh rows: until rtol is met
 SMALL_STEEPNESS, SMALL_ERROR = 0.5, 2.5e-4
 # of r, of rows in step and ridge: for readouts of one size, and for others
 BINS, BINS_OF_MANY_READOUTS = (12, 24, 48), (4, 8, 16)
+NODES_OF_DRAWS = Nodes(residual=8, bins=6, index=4 / 3, readout=5 / 3)
 # of a neuron's variance in one direction of the inputs, that types leave: beyond it predictions
 # were 36 to 73 % off, up to 0.3 within 25 %
 MAX_SHARE = 0.35
-# of neurons; with more, a draw takes seconds
-MANY_TYPES, VERY_FEW_DRAWS, LOOSE_TOLERANCE = 48, 2, 0.05
-FEW_TYPES = 20  # with which many draws take no more than seconds
+# variables of the fit up to which many draws take no more than seconds, and from which one does
+FEW_VARIABLES, MANY_VARIABLES = 300, 800
+VERY_FEW_DRAWS, LOOSE_TOLERANCE = 2, 0.05
 OF_ERROR_OF_MEAN = 0.25  # over draws: more accurate nodes would change nothing that is known
 MAX_ACCURACY = 1e4  # relative: a response without a sign makes it so
 MAX_ERROR_OF_MEAN = 0.015  # over draws; above it more are taken: their bar alone would be 3 %
@@ -122,19 +124,19 @@ def refine(
         return mean_of(evaluate(cases, nodes, start), float("nan"))
     if cases[0].inputs.isotropic:
         return refine_cases(cases, rtol, start)
-    if not cases[0].same_rows and len(discretise(cases[0], Nodes()).types.g) > MANY_TYPES:
+    variables = discretise(cases[0], NODES_OF_DRAWS).labels.places.count
+    if variables > MANY_VARIABLES:
         cases, rtol = laws_of(problem, spectrum, VERY_FEW_DRAWS), LOOSE_TOLERANCE
-    means = refine_draws(cases, rtol, start)
-    equations = [case.equations for case in means.cases]
-    share = float(np.mean([max(eq.along_v, eq.off_v) for eq in equations]))
+    draws = mean_of(evaluate_draws(cases, start))
+    regimes = [case.regime for case in draws.cases]
+    share = float(np.mean([max(x.along_v, x.off_v) for x in regimes]))
     if share > MAX_SHARE and spectrum is None:  # bars say what rows of a user are worth
         covered = "steps that leave no direction of the inputs most of a neuron's variance"
         raise OutOfScope("uniform", "eta", problem.step, covered)
-    few_types = len(equations[0].types.g) <= FEW_TYPES and len(cases) >= FEW_DRAWS
-    if error_of_mean(means) > MAX_ERROR_OF_MEAN and few_types:
-        count = MANY_DRAWS[cases[0].neurons.one_size]
-        means = refine_draws(laws_of(problem, spectrum, count), rtol, means.last)
-    return means
+    if error_of_mean(draws) > MAX_ERROR_OF_MEAN and variables <= FEW_VARIABLES:
+        cases = laws_of(problem, spectrum, MANY_DRAWS[cases[0].neurons.one_size])
+        draws = mean_of(evaluate_draws(cases, draws.last))
+    return corrected(draws, rtol)
 
 
 def require_derived(problem: Problem, spectrum: InputSpectrum | None) -> None:
@@ -160,10 +162,9 @@ def refine_cases(cases: Sequence[Laws], rtol: float, start: Solution | None) -> 
     if cases[0].same_rows and cases[0].update.second is None:
         return refine_bins(cases, rtol, start)
     usual = mean_of(evaluate(cases, Nodes(), start))
-    if usual.cases[0].equations.steepness < SMALL_STEEPNESS and rtol >= SMALL_ERROR:
+    if usual.cases[0].regime.steepness < SMALL_STEEPNESS and rtol >= SMALL_ERROR:
         return replace(usual, quadrature_error=SMALL_ERROR)
-    coarser = mean_of(evaluate(cases, scaled(1 / COARSER), usual.last))
-    finest, change = usual, relative_change(coarser, usual)
+    finest, change = usual, change_with(usual.cases, scaled(1 / COARSER))
     error = SHRINKING * change
     for level in range(1, 1 + FINER_LEVELS):
         if error <= rtol:
@@ -191,41 +192,20 @@ def refine_bins(cases: Sequence[Laws], rtol: float, start: Solution | None) -> R
     return replace(finer, **extrapolated, quadrature_error=error, resolved=error <= rtol)
 
 
-def refine_draws(cases: Sequence[Laws], rtol: float, start: Solution | None) -> Refinement:
-    """Evaluate draws of the teacher; coarser nodes for a middle one of them say what nodes do."""
-    if cases[0].same_rows:
-        return refine_bins_of_draws(cases, rtol, start)
-    for level in range(0, FINER_LEVELS, 2):
-        means = mean_of(evaluate(cases, same_types(COARSER**level), start))
-        middle = sorted(means.cases, key=lambda case: case.test)[len(cases) // 2]
-        train, test = errors_with(same_types(COARSER ** (level - 1)), middle)
-        error = SHRINKING * max(abs(train / middle.train - 1), abs(test / middle.test - 1))
-        enough = max(rtol, OF_ERROR_OF_MEAN * error_of_mean(means))
-        if error <= enough:
-            break
-        start = means.last
-    return replace(means, quadrature_error=error, resolved=error <= enough)
-
-
-def refine_bins_of_draws(cases: Sequence[Laws], rtol: float, start: Solution | None) -> Refinement:
-    """Evaluate draws with few bins; what more do to one of them corrects their mean."""
-    few = mean_of(evaluate(cases, Nodes(bins=BINS[0]), start))
-    one = refine_bins(cases[-1:], rtol, few.last)
-    coarse = few.cases[-1]
-    train, test = one.train / coarse.train, one.test / coarse.test
+def corrected(draws: Refinement, rtol: float) -> Refinement:
+    """Return the mean over draws times what more nodes do to a middle one of them."""
+    middle = sorted(draws.cases, key=lambda case: case.test)[len(draws.cases) // 2]
+    enough = max(rtol, OF_ERROR_OF_MEAN * error_of_mean(draws))
+    one = refine_cases([middle.regime.step.laws], enough, middle.solution)
+    train, test = one.train / middle.train, one.test / middle.test
     return replace(
-        few,
-        train=train * few.train,
-        test=test * few.test,
-        squared_loss=train * few.squared_loss,
+        draws,
+        train=train * draws.train,
+        test=test * draws.test,
+        squared_loss=train * draws.squared_loss,
         quadrature_error=one.quadrature_error,
         resolved=one.resolved,
     )
-
-
-def same_types(factor: float) -> Nodes:
-    """Return the usual nodes times a factor, but those of the readouts."""
-    return replace(scaled(factor), readout=Nodes().readout)
 
 
 def scaled(factor: float) -> Nodes:
@@ -248,6 +228,14 @@ def evaluate(cases: Sequence[Laws], nodes: Nodes, start: Solution | None) -> lis
     return evaluations
 
 
+def evaluate_draws(cases: Sequence[Laws], start: Solution | None) -> list[Evaluation]:
+    """Return the errors of draws: the first as accurately as of any case, others from there."""
+    draws = [errors(cases[0], NODES_OF_DRAWS, start)]
+    for laws in cases[1:]:
+        draws.append(errors(laws, NODES_OF_DRAWS, near=draws[-1]))
+    return draws
+
+
 def mean_of(cases: Sequence[Evaluation], error: float = float("nan")) -> Refinement:
     """Return the mean over cases."""
     train, test, loss = (
@@ -255,6 +243,13 @@ def mean_of(cases: Sequence[Evaluation], error: float = float("nan")) -> Refinem
         for name in ("train", "test", "squared_loss")
     )
     return Refinement(train, test, loss, tuple(cases), error, resolved=True)
+
+
+def change_with(cases: Sequence[Evaluation], nodes: Nodes) -> float:
+    """Return the larger relative change of the means over cases with other nodes."""
+    laws = [case.regime.step.laws for case in cases]
+    others = [errors(x, nodes, near=case) for x, case in zip(laws, cases, strict=True)]
+    return relative_change(mean_of(others), mean_of(cases))
 
 
 def relative_change(a: Refinement, b: Refinement) -> float:
@@ -275,7 +270,7 @@ def with_bars(problem: Problem, refinement: Refinement) -> Errors:
     accuracy, largest = bars.stated_accuracy(sizes)
     if max(accuracy.train, accuracy.test) > MAX_ACCURACY:
         raise NotConverged(f"uniform theory: nothing is known of this error ({largest.value})")
-    within = [spread(problem, case, case.equations.step.labels.teacher) for case in cases]
+    within = [spread(problem, case, case.regime.step.labels.teacher) for case in cases]
 
     def scatter(kind: str) -> float:
         """Return the deviation of a network: within a case, and between cases."""
@@ -287,8 +282,8 @@ def with_bars(problem: Problem, refinement: Refinement) -> Errors:
     if not refinement.resolved:
         text = f"uniform theory: computed to within {100 * error:.1g} % (see quadrature_error)"
         warnings = (*warnings, AssumptionWarning("uniform", "quadrature_error", text))
-    laws, first = cases[0].equations.step.laws, cases[0]
-    energies = [case.equations.step.labels.energy for case in cases]
+    laws, first = cases[0].regime.step.laws, cases[0]
+    energies = [case.regime.step.labels.energy for case in cases]
     rows = [pi.size for pi in (state.pi for state in first.solution.state.rows)]
     return Errors(
         train=refinement.train,
@@ -299,7 +294,7 @@ def with_bars(problem: Problem, refinement: Refinement) -> Errors:
         accuracy=accuracy.map(lambda value: float(np.hypot(value, np.nan_to_num(error)))),
         spread=spreads,
         quadrature_error=error,
-        nodes=(sum(rows), len(first.equations.types.g)),
+        nodes=(sum(rows), len(first.regime.types.g)),
         label_energy=float("nan") if laws.inputs.isotropic else float(np.mean(energies)),
         warnings=warnings,
         neglected=({term.name.lower(): size for term, size in sizes.items()},),

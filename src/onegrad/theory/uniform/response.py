@@ -25,7 +25,7 @@ from onegrad.theory.uniform.solver import COMPLEX_STEP, LinearEquations, Packing
 # they go on: 1e-4 left 36 % of a test error there (fewer rows than inputs, ridge 2e-4)
 RESPONSE_TOLERANCES: tuple[float, ...] = (1e-2, 1e-4, 1e-6, 1e-7)
 SETTLED = 0.01
-ROUGH_RESPONSE_TOLERANCES: tuple[float, ...] = (np.inf, 1e-3)  # from a response near it
+ROUGH_RESPONSE_TOLERANCES: tuple[float, ...] = (1e-2, 1e-4)  # from a response near it
 MAX_RESPONSE_ITERATIONS = 200
 
 
@@ -44,12 +44,14 @@ def respond(
     solution: Solution,
     parameters: Sequence[Parameter],
     start: Floats | None = None,
+    tolerances: tuple[float, ...] = RESPONSE_TOLERANCES,
 ) -> Response:
     """Return the training objective and its derivatives at a fixed point.
 
     The shares of the special variables respond too: they are updated in between.
 
-    start : changes with other nodes; the derivatives are then good to a part in a thousand.
+    start : changes with other nodes, or of a similar problem.
+    tolerances : of the linear response, before and after each of these updates.
     """
     pencil, x, shares = labels.pencil, solution.x, solution.shares
     packing = Packing.of(pencil)
@@ -71,15 +73,13 @@ def respond(
         return np.asarray(_derivative(packing.pack(state.G, state.products, state.log_a)) - dx)
 
     equations = LinearEquations(lambda dx: -left(dx))
-    tolerances = ROUGH_RESPONSE_TOLERANCES if start is not None else RESPONSE_TOLERANCES
     xs = np.zeros((len(parameters), len(x))) if start is None else start
     moving: list[Shares | None] = [None] * len(parameters)
     slopes: list[float] = []
     for tolerance in tolerances:
         sources = list(zip(parameters, moving, strict=True))
-        if np.isfinite(tolerance):
-            residuals = np.array([left(dx, *at) for dx, at in zip(xs, sources, strict=True)])
-            xs = equations.solve(xs, residuals, tolerance, MAX_RESPONSE_ITERATIONS)
+        residuals = np.array([left(dx, *at) for dx, at in zip(xs, sources, strict=True)])
+        xs = equations.solve(xs, residuals, tolerance, MAX_RESPONSE_ITERATIONS)
         before, slopes, points = slopes, [], []
         for dx, source in zip(xs, sources, strict=True):
             state = moved(dx, *source)

@@ -702,7 +702,6 @@ def fresh_rows(
     variables: RowVariables,
     spacing: float,
     deviation: float,
-    mass: float,
     replaced: bool,
 ) -> tuple[Population, Floats]:
     """Return rows that no step has seen, and their coordinates, (G, K, p).
@@ -766,7 +765,7 @@ def fresh_rows(
         lengths,
         np.zeros(G),
         np.zeros(G),
-        mass=mass * np.tile(probability, (G, 1)) / G,
+        mass=np.tile(probability, (G, 1)) / G,
         kappa=X[..., 0],
         residual=np.zeros((G, K)),
         moments=moments,

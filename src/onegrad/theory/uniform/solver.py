@@ -171,6 +171,11 @@ class Packing:
         upper = np.triu_indices(len(unit))
         return cls(pencil.types, np.outer(unit, unit), upper, len(pencil.products))
 
+    @property
+    def length(self) -> int:
+        """Length of the vector."""
+        return len(self.upper[0]) + self.degrees * self.types**2 + self.types
+
     def pack(self, G: Numbers, products: Numbers, log_a: Numbers) -> Numbers:
         """Return the vector."""
         U = self.types

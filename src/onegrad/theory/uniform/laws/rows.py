@@ -489,9 +489,10 @@ def _constraints(moments: StepMoments, points: RowPoints) -> Floats:
 
 def _second_moments(lift: Floats, variables: Floats) -> Floats:
     """Return E[x x^T | node], (K, q, q), of variables (q, J)."""
-    weighted = lift.T[:, None] * variables
-    flat = weighted.reshape(-1, weighted.shape[-1]) @ variables.T
-    return flat.reshape(*weighted.shape[:2], len(variables))
+    i, k = np.triu_indices(len(variables))
+    second = np.empty((lift.shape[1], len(variables), len(variables)))
+    second[:, i, k] = second[:, k, i] = lift.T @ (variables[i] * variables[k]).T
+    return second
 
 
 def rows_of_both(

@@ -1,0 +1,437 @@
+r"""Laws with given nodes as equations: what one step or two leave, then one assembly.
+
+`one_step` and `two_steps` say where neurons are and what rows read of them; nothing after them
+knows how many steps there were.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from onegrad.arrays import Floats
+from onegrad.theory.uniform.features import (
+    Features,
+    StepFeatures,
+    features_of_step,
+    fresh_features,
+)
+from onegrad.theory.uniform.fit import (
+    MIN_SIGNAL,
+    LabelProblem,
+    Places,
+    own_scale,
+    readings_of,
+)
+from onegrad.theory.uniform.laws.labels import along_linear, unit_linear
+from onegrad.theory.uniform.laws.neurons import (
+    Types,
+    neuron_types,
+    readouts,
+    steepness,
+    weights_in_the_plane,
+    with_initial_weights,
+    with_special_weights,
+)
+from onegrad.theory.uniform.laws.rows import (
+    Population,
+    RowPoints,
+    Rows,
+    RowVariables,
+    StepMoments,
+    fresh_rows,
+    points_of_step,
+    row_sizes,
+    rows_by_index,
+    rows_of_both,
+    rows_of_step,
+    step_moments,
+)
+from onegrad.theory.uniform.laws.table import Laws
+from onegrad.theory.uniform.pencil import Forms, InputProducts, Pencil
+from onegrad.theory.uniform.products import strong_products, with_products
+from onegrad.theory.uniform.rules import index_rule
+from onegrad.theory.uniform.second_step import (
+    RESIDUAL_NODES,
+    SecondStep,
+    first_batch_again,
+    first_forms,
+    first_population,
+    form_without_rows,
+    second_batch,
+    second_forms,
+    second_population,
+    take_second_step,
+)
+from onegrad.theory.uniform.second_step import fresh_features as features_of_two
+from onegrad.theory.uniform.second_step import fresh_rows as fresh_rows_of_two
+from onegrad.theory.uniform.seen_rows import seen_features, seen_forms, seen_rows
+from onegrad.theory.uniform.step import Step, take_step
+
+MAX_OVERLAP = 0.9999999  # of v with the teacher, in the rule of the index
+MAX_LENGTH_DEVIATION = 0.6  # of the squared length of inputs with a covariance
+# deviations of the weight along v by which a neuron's index is steeper, with a covariance
+LARGE_WEIGHT = 2.5
+MIN_OFF_V = 0.02  # of rho^2
+NODES_PER_STEEPNESS = 2.8  # nodes of the index in a bin, per unit of s/rho: 20 where that is 7
+UNSEEN = Rows(False, True, 0)  # rows of the test error
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Numbers of nodes, or spacings of them in the variable of their rules."""
+
+    residual: int = 10  # of rows of the step one_batch
+    bins: int = 16  # of r, of rows in step and ridge, for each length
+    per_bin: int = 7  # of the index in a bin, where features are not steep
+    index: float = 1.0  # spacing, of fresh rows
+    readout: float = 1.25  # spacing, of normal readouts
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A population of rows, and what ridge and steps read of neurons there."""
+
+    rows: Population
+    features: Features | StepFeatures | None  # of rows of ridge
+    forms: Forms
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What steps leave: neurons, and rows."""
+
+    step: Step  # with the directions of all steps
+    types: Types
+    plane: Floats  # (U, p, p) covariance of weights along the special directions
+    moments: StepMoments
+    variables: RowVariables
+    readings: tuple[Reading, ...]
+    test: Reading
+    constant: Floats  # (R, F, F, U) the part of the form without rows that does not contain a
+    multiplier_form: Floats  # (U,)
+    second_order: bool
+    steepness: float
+    products: tuple[InputProducts, ...] = ()
+    growth: float = 1.0
+
+
+@dataclass(frozen=True)
+class Regime:
+    """What a step does to neurons: of this bars are made."""
+
+    step: Step
+    types: Types
+    moments: StepMoments
+    along_v: float  # mean share of a neuron's variance along v
+    off_v: float  # and of that along one special direction off v
+    steepness: float  # largest s/rho
+    growth: float  # E r^2 of a second step over that of the first
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Laws with given nodes: all but the unknowns."""
+
+    regime: Regime
+    pencil: Pencil
+    labels: LabelProblem
+
+
+def discretise(laws: Laws, nodes: Nodes) -> Equations:
+    """Return the equations of laws with given nodes."""
+    steps = (one_step if laws.update.second is None else two_steps)(laws, nodes)
+    step, types, moments, plane = steps.step, steps.types, steps.moments, steps.plane
+    d, n, s, fields = step.inputs.d, laws.ridge_count, step.inputs.s, steps.constant.shape[1]
+    coherent = steps.second_order and step.coherent != 0.0
+    assert steps.test.features is not None
+    places = Places(
+        types=len(types.g),
+        fields=fields,
+        row=steps.variables,
+        second_order=steps.second_order,
+        chaos=len(steps.test.features.chaos),
+        intercept=laws.intercept,
+        owners=tuple(np.flatnonzero(np.abs(step.g0) > MIN_SIGNAL).tolist()) * steps.second_order,
+        leaning=tuple(range(types.initial is not None, 1 + step.indices)) * coherent,
+    )
+    over_a, initial = np.zeros_like(steps.constant), places.initial
+    over_a[:, initial, initial] = 1 / (s[:, None] * types.length)
+    pencil = Pencil(
+        phi=d / n,
+        ridge=laws.ridge,
+        ratio=laws.neurons.N / d * types.weight,
+        omega=step.inputs.omega,
+        fields=fields,
+        constant=steps.constant,
+        over_a=over_a,
+        rows=tuple(x.forms for x in steps.readings),
+        test=steps.test.forms,
+        products=steps.products,
+    )
+    of_rows = [
+        None
+        if x.features is None
+        else readings_of(places, step, types, moments, x.rows, x.features, plane)
+        for x in (*steps.readings, steps.test)
+    ]
+    assert of_rows[-1] is not None
+    labels = LabelProblem(
+        places,
+        pencil,
+        step,
+        types,
+        n,
+        tuple(x.rows for x in steps.readings),
+        tuple(of_rows[:-1]),
+        of_rows[-1],
+        steps.multiplier_form,
+    )
+    total = (types.rho if types.initial is None else types.initial.rho) ** 2
+    largest = np.linalg.eigvalsh(plane[:, 1:, 1:])[:, -1] if step.directions > 1 else 0 * total
+    regime = Regime(
+        step,
+        types,
+        moments,
+        along_v=float(types.weight @ (plane[:, 0, 0] / total)),
+        off_v=float(types.weight @ (largest / total)),
+        steepness=steps.steepness,
+        growth=steps.growth,
+    )
+    return Equations(regime, pencil, labels)
+
+
+def one_step(laws: Laws, nodes: Nodes) -> Steps:
+    """Return what one step leaves."""
+    step, deviation, points, moments = _first_step(laws, laws.same_rows)
+    inputs, phi, n = step.inputs, step.inputs.d / laws.ridge_count, laws.ridge_count
+    types = neuron_types(step, moments, readouts(step, moments, nodes.readout))
+    plane = weights_in_the_plane(step, types, moments)
+    types = with_special_weights(step, types, moments, plane)
+    types, plane = with_initial_weights(step, types, moments)
+    along_v, rho2 = plane[:, 0, 0], types.rho**2
+    variables = RowVariables(
+        step.directions, len(moments.constraints), step.indices, laws.same_rows and step.full
+    )
+    strength = np.abs(types.s) / types.rho
+    if not inputs.isotropic:
+        off_v = np.sqrt(np.maximum(rho2 - along_v, MIN_OFF_V * rho2))
+        strength = (np.abs(types.s) + LARGE_WEIGHT * np.sqrt(along_v)) / off_v
+    overlap = float(np.clip(step.overlaps @ unit_linear(step.labels), -MAX_OVERLAP, MAX_OVERLAP))
+    teacher = along_linear(step.labels)
+    rule = index_rule(laws.neurons.activation, float(strength.max()), teacher, overlap)
+    per_bin = max(nodes.per_bin, int(np.ceil(NODES_PER_STEEPNESS * steepness(step))))
+    count = rule.count(nodes.index)
+
+    def population(rows: Rows) -> Population:
+        if rows.step and rows.ridge:
+            return rows_of_both(step, rows, points, moments, variables, nodes.bins, per_bin)
+        if rows.step:
+            return rows_of_step(step, rows, points, moments, nodes.residual)
+        mass, replaced = rows.count / n, rows is not UNSEEN
+        return fresh_rows(
+            step, rows, variables, rule, count, deviation, mass if replaced else 1.0, replaced
+        )
+
+    def features(rows: Population) -> Features | None:
+        if not rows.rows.ridge:
+            return None
+        if rows.rows.step:
+            return features_of_step(step, types, rows)
+        return fresh_features(step, types, rows, along_v)
+
+    populations = [population(rows) for rows in laws.rows]
+    of_rows = [features(x) for x in populations]
+    ready = [k for k, x in enumerate(populations) if x.rows.ridge and not x.rows.step]
+    if ready and not laws.labels.replaced:
+        test, of_test = populations[ready[0]], of_rows[ready[0]]
+        test = replace(test, rows=UNSEEN, mass=test.mass / test.mass.sum())
+    else:
+        test = population(UNSEEN)
+        of_test = features(test)
+    assert of_test is not None
+    products = strong_products(step, types, moments, test, of_test)
+    readings = []
+    for rows, seen in zip([*populations, test], [*of_rows, of_test], strict=True):
+        read = seen and with_products(seen, products)
+        readings.append(Reading(rows, read, forms_of(step, types, phi, rows, read)))
+    second_order = laws.neurons.one_size or laws.neurons.weights == "gaussian"
+    return Steps(
+        step,
+        types,
+        plane,
+        moments,
+        variables,
+        tuple(readings[:-1]),
+        readings[-1],
+        _form_without_rows(step, types),
+        step.phi0 * own_scale(step, types) ** 2 * moments.square,
+        second_order or step.activation.c2 != 0.0 or not inputs.isotropic,
+        float(strength.max()),
+        products,
+    )
+
+
+def two_steps(laws: Laws, nodes: Nodes) -> Steps:
+    """Return what two steps leave."""
+    again, same = laws.update.again, laws.same_rows
+    step, deviation, points, moments = _first_step(laws, again or same)
+    inputs, phi = step.inputs, step.inputs.d / laws.ridge_count
+    assert laws.update.second is not None
+    gamma = step.gamma + laws.update.second / float(np.sqrt(laws.neurons.N))
+    law = readouts(replace(step, gamma=gamma), moments, nodes.readout)
+    first = neuron_types(step, moments, law)
+    plane = weights_in_the_plane(step, first, moments)
+    first = with_special_weights(step, first, moments, plane)
+    batch_rows = Rows(True, False, laws.step_count)
+    old = RowVariables(step.directions, len(moments.constraints), step.indices, same and step.full)
+    if again or same:
+        one_batch = rows_by_index(step, batch_rows, points, moments, old, RESIDUAL_NODES)
+    else:
+        one_batch = rows_of_step(step, batch_rows, points, moments, nodes.residual)
+    if again:
+        batch = first_batch_again(step, first, one_batch, old.fields)
+    else:
+        lengths = [x.size.length for x in points]
+        batch = second_batch(step, first, plane[:, 0, 0], lengths, moments)
+    second = take_second_step(step, first, plane, moments, batch)
+    both, types = second.step, second.types
+    more = (0, both.directions - step.directions)
+    variables = RowVariables(
+        both.directions,
+        old.constraints + second.functions.shape[1],
+        step.indices,
+        old.has_rest,
+    )
+    second_order = laws.neurons.one_size or step.activation.c2 != 0.0 or not inputs.isotropic
+    spread = deviation if second_order else 0.0
+    second_rows = second_population(second, batch_rows, step.directions)
+    of_batches = [second_forms(second, second_rows)]
+    if not again:
+        of_batches.append(first_forms(forms_of(step, first, phi, one_batch, None)))
+
+    test, X = fresh_rows_of_two(second, UNSEEN, variables, nodes.index, spread, False)
+    of_test = features_of_two(second, test, X)
+
+    def fresh(rows: Rows) -> Reading:
+        population, features = test, of_test
+        if laws.labels.replaced:
+            population, X = fresh_rows_of_two(second, rows, variables, nodes.index, spread, True)
+            features = features_of_two(second, population, X)
+        share = rows.count / laws.ridge_count
+        population = replace(population, rows=rows, mass=share * population.mass)
+        return Reading(population, features, forms_of(both, types, phi, population, features))
+
+    def seen(rows: Rows) -> Reading:
+        share = rows.count / laws.step_count
+        batch = replace(one_batch, rows=rows, mass=share * one_batch.mass)
+        if rows.ridge:
+            population, X = seen_rows(second, batch, old, variables)
+            features = seen_features(second, population, X, batch.kappa[:, 0])
+            return Reading(
+                population, features, seen_forms(second, of_batches[-1], population, features)
+            )
+        if again:
+            population = replace(second_rows, mass=share * second_rows.mass)
+        else:
+            population = first_population(second, batch, step.directions)
+        return Reading(population, None, replace(of_batches[-1], mass=population.mass))
+
+    readings = [seen(rows) if rows.step else fresh(rows) for rows in laws.rows]
+    if not again:
+        readings.append(Reading(second_rows, None, of_batches[0]))
+    return Steps(
+        both,
+        types,
+        second.plane,
+        replace(moments, M=np.pad(moments.M, (more, more))),
+        variables,
+        tuple(readings),
+        Reading(test, of_test, forms_of(both, types, phi, test, of_test)),
+        form_without_rows(second),
+        inputs.d * second.own_variance,
+        second_order,
+        _steepness_of_two(second),
+        growth=float(batch.p @ batch.r2) / max(step.energy, MIN_SIGNAL),
+    )
+
+
+def _steepness_of_two(second: SecondStep) -> float:
+    return float((np.linalg.norm(second.weights, axis=1) / second.types.rho).max())
+
+
+def _first_step(
+    laws: Laws, seen_again: bool
+) -> tuple[Step, float, tuple[RowPoints, ...], StepMoments]:
+    """Return the first step, the deviation of squared lengths of rows, and its rows.
+
+    seen_again : whether another step or ridge reads these rows.
+    """
+    step = take_step(laws)
+    inputs = step.inputs
+    deviation = float(np.sqrt(2 * step.bulk_trace / inputs.d))
+    if not inputs.isotropic:
+        deviation = min(deviation, MAX_LENGTH_DEVIATION) * inputs.evenness
+    sizes = row_sizes(inputs, deviation if seen_again or step.coherent else 0.0)
+    resolved = seen_again or step.preconditioner is not None  # the index of rows of the step
+    points = points_of_step(step, sizes, steepness(step) if resolved else None)
+    return step, deviation, points, step_moments(step, points)
+
+
+def _form_without_rows(step: Step, types: Types) -> Floats:
+    """Return the part of V_s that does not contain a, (R, F, F, U)."""
+    s, U = step.inputs.s, len(types.g)
+    V = np.zeros((len(s), 3, 3, U))
+    pre = step.preconditioner
+    shift, own = (1.0, types.own) if pre is None else (pre.shift, types.own * pre.held(1.0))
+    V[:, 2, 0] = V[:, 0, 2] = shift / s[:, None]
+    V[:, 2, 1] = V[:, 1, 2] = -(step.laws.update.rest * shift / s[:, None] + own)
+    return V
+
+
+def forms_of(
+    step: Step, types: Types, phi: float, rows: Population, features: Features | None
+) -> Forms:
+    r"""Return the forms of a population.
+
+    For a preconditioned step W^0 also has :math:`ST - (1-\delta)ST^0` (symmetric, over 2), and
+    :math:`\varphi_0m\ell h_\ell` takes the place of :math:`\varphi_0\ell`.
+
+    .. math:: W^0 = -r'\varepsilon(ST^0 + T^0S),\qquad R = \gamma_g\sqrt\nu r' \text{ on } S,\qquad
+        b = \tilde\beta = \beta - \varphi_0\ell r\gamma_g\sqrt\nu B_1 \\
+        e^0 = (B_1,\ B_0/|w| - \varphi_0\ell r\varepsilon B_1,\ 0)
+    """
+    U, G = len(types.g), len(rows.length)
+    noise = types.gamma * np.sqrt(types.nu)
+    moved: tuple[int, ...] = ()
+    W = square = np.zeros((G, 0, 0, U))
+    if rows.rows.step:
+        even = bool(types.epsilon.any())
+        moved = (1, 2) if even else (2,)
+        if step.preconditioner is not None:
+            moved = (0, 1, 2)
+        W, square = (np.zeros((G, len(moved), len(moved), U)) for _ in range(2))
+        square[:, -1, -1] = rows.r2[:, None] * noise**2
+        if len(moved) > 1:
+            W[:, -2, -1] = W[:, -1, -2] = -rows.r[:, None] * types.epsilon
+        if step.preconditioner is not None:
+            again = step.laws.ridge_count / step.laws.step_count  # n/n_0
+            W[:, 0, 2] = W[:, 2, 0] = again
+            W[:, 1, 2] -= step.laws.update.rest * again
+            W[:, 2, 1] = W[:, 1, 2]
+    e = push = np.zeros((*rows.mass.shape, 0, U))
+    total = np.zeros((*rows.mass.shape, U))
+    if features is not None:
+        e, total = features.B1[:, :, None], features.noise
+    if isinstance(features, StepFeatures):
+        own = (step.own_share(rows.length[:, None]) * rows.residual)[..., None]
+        beta = features.beta - own * noise * features.B1
+        initial = features.B0 / types.size - own * types.epsilon * features.B1
+        e = np.stack([features.B1, initial, np.zeros_like(initial)], 2)
+        push = np.zeros((*rows.mass.shape, len(moved), U))
+        push[:, :, -1] = step.phi0 / phi * beta * noise * rows.residual[..., None]
+        total = features.noise + beta**2
+    products = () if features is None else features.products
+    numbers = W, square, e, push, total, products
+    return Forms(rows.length, rows.mass, rows.rows.step, rows.rows.ridge, moved, *numbers)
