@@ -51,7 +51,7 @@ def opened() -> Iterator[Any]:
             browser.close()
 
 
-def wait(page: Any, expression: str, seconds: float = 60.0) -> None:
+def wait(page: Any, expression: str, seconds: float = 600.0) -> None:
     """Until the expression is true; asked from outside, as the page's policy forbids eval."""
     deadline = time.monotonic() + seconds
     while not page.evaluate(expression):
@@ -59,6 +59,6 @@ def wait(page: Any, expression: str, seconds: float = 60.0) -> None:
         page.wait_for_timeout(25)
 
 
-def finished(page: Any, seconds: float = 180.0) -> None:
+def finished(page: Any, seconds: float = 600.0) -> None:
     """Wait until all that the cards in sight show is computed and painted."""
     wait(page, FINISHED, seconds)

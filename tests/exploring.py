@@ -17,7 +17,7 @@ def watched(browser: Any, own: str, **options: Any) -> Iterator[Any]:
     """A page whose every request and complaint is checked at the end."""
     context = browser.new_context(**{"viewport": {"width": 1400, "height": 1300}} | options)
     page = context.new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(300_000)
     requests: list[str] = []
     trouble: list[str] = []
 

@@ -60,7 +60,7 @@ def test_simulation_drops_markers_with_bars_and_can_be_cancelled(page, url) -> N
     visit(page, url)
     page.fill("#seeds", "1")
     page.click("#simulate")
-    page.wait_for_selector("#simulation-status:has-text('Simulated in')", timeout=60_000)
+    page.wait_for_selector("#simulation-status:has-text('Simulated in')", timeout=600_000)
     finished(page)
     for view in ("errors", "learned"):
         found = series(page, view, "simulated")
@@ -83,7 +83,7 @@ def test_simulation_drops_markers_with_bars_and_can_be_cancelled(page, url) -> N
     wait(
         page, "Math.max(...onegrad.figure('errors').data.flatMap(t => t.error_y?.array ?? [])) > 0"
     )
-    page.wait_for_selector("#simulation-status:has-text('Simulated in')", timeout=60_000)
+    page.wait_for_selector("#simulation-status:has-text('Simulated in')", timeout=600_000)
     for view in ("errors", "learned"):
         found = series(page, view, "simulated")
         assert len(found["x"]) > 5 and max(found["bars"]) > 0

@@ -82,7 +82,7 @@ def test_the_steps_say_what_is_shown_and_end_in_an_exercise(page, url) -> None:
 def test_the_last_step_trains_networks(page, url) -> None:
     visit(page, url, "tour=6")
     page.click("#tour-play")
-    page.wait_for_selector("#tour-text:has-text('1 of 4 networks so far')", timeout=120_000)
+    page.wait_for_selector("#tour-text:has-text('1 of 4 networks so far')", timeout=600_000)
     assert "standard errors" not in page.inner_text("#tour-text")  # one network proves nothing
     page.wait_for_selector("#simulation-status:has-text('Simulated in')", timeout=240_000)
     wait(page, "!onegrad.model().simulating && !onegrad.painting")
