@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from onegrad.arrays import Floats, normal_score
-from onegrad.exceptions import AssumptionWarning, InvalidInput, OutOfScope
+from onegrad.exceptions import AssumptionWarning, InvalidInput, NotConverged, OutOfScope
 from onegrad.io.json_values import json_values
 from onegrad.networks import MeasuredSpectrum, Simulation, simulate
 from onegrad.networks import spectrum as measure_spectrum
@@ -310,7 +310,7 @@ def compare(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)  # said by predict already
         untrained = float(predict(last.replace(eta=0.0), rows=rows).test)
-        with contextlib.suppress(OutOfScope):
+        with contextlib.suppress(OutOfScope, NotConverged):
             law = spectrum(last) if rows is None else None
         if law is not None:
             few = simulation.seeds[:MAX_SPECTRUM_SEEDS]

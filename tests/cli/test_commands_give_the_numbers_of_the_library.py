@@ -95,7 +95,7 @@ def test_spectrum_is_that_of_the_library_beside_networks(capsys, tmp_path):
 
     assert main(command) == 0
     _, first, header, *rows = capsys.readouterr().out.splitlines()
-    assert f"ends at {theory.edge**0.5:.5g}, by asymptotic theory" in first
+    assert f"ends at {theory.edge**0.5:.5g}, by uniform theory" in first
     found = [dict(zip(header.split(), row.split(), strict=True)) for row in rows[:2]]
     assert [row["of"] for row in found] == ["theory", "measured"]
     expected = [theory.spikes[0].eigenvalue ** 0.5, measured.F[:, 0].mean() / 200**0.5]

@@ -91,7 +91,7 @@ def test_what_the_numbers_are_from_is_said_above_them(capsys):
     for command, named in (
         ("predict --theory staircase --alpha 0.3", "staircase theory"),
         ("predict --theory small-step --eta 1", "small-step theory"),
-        ("spectrum --eta 3", "asymptotic theory"),
+        ("spectrum --eta 3", "uniform theory"),
         ("simulate --seeds 5,7", "2 networks"),
     ):
         assert main([*command.split(), *SIZES]) == 0

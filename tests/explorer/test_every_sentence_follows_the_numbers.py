@@ -196,26 +196,18 @@ def test_the_network_of_another_setting_is_not_shown(page, url) -> None:
     assert page.locator("#caption-neurons.old").count() == 0
 
 
-def test_a_network_that_leaves_the_drawn_bulk_is_said_to(page, url) -> None:
+def test_the_bulk_of_a_network_is_the_one_that_is_drawn(page, url) -> None:
+    """Also after a long step: the bulk without one has 22 % of its mass elsewhere."""
     setting = "n=2000&d=250&N=500&activation=softplus&teacher=H1+%2B+H2%2Fsqrt(2)&noise=0&alpha="
-    problem = og.Problem(n=2000, d=250, N=500, activation="softplus", teacher="H1 + H2/sqrt(2)")
-    for alpha, leaves in (("0.1", False), ("0.55", True)):
-        visit(page, url, setting + alpha)
-        finished(page)
-        said = caption(page, "spectrum")
-        assert ("leaves the drawn bulk" in said) == leaves
-        if not leaves:
-            continue
-        assert "bulk of untrained features" in said and "deforms at n = 2000" in said
-        spectrum = og.spectrum(problem.replace(alpha=float(alpha)))
-        mass = cumulative_trapezoid(spectrum.rho, spectrum.x, initial=0)
-        eigenvalues = np.array(page.evaluate("onegrad.model().network.eigenvalues"))
-        bulk = np.sort(eigenvalues[len(spectrum.spikes) :])
-        shares = (np.arange(len(bulk)) + 0.5) / len(bulk)
-        displaced = np.abs(np.interp(bulk, spectrum.x, mass / mass[-1]) - shares).max()
-        assert int(re.search(r"at least (\d+)\s%", said)[1]) == pytest.approx(
-            100 * displaced, abs=0.6
-        )
+    visit(page, url, setting + "0.55")
+    finished(page)
+    law = page.evaluate("onegrad.model().spectrum")
+    mass = cumulative_trapezoid(law["rho"], law["x"], initial=0)
+    eigenvalues = np.array(page.evaluate("onegrad.model().network.eigenvalues"))
+    bulk = np.sort(eigenvalues[len(law["spikes"]) :])
+    shares = (np.arange(len(bulk)) + 0.5) / len(bulk)
+    displaced = np.abs(np.interp(bulk, law["x"], mass / mass[-1]) - shares).max()
+    assert displaced < 0.03
 
 
 @pytest.mark.parametrize("noise", [0.1, 1.5])

@@ -15,7 +15,7 @@ from exploring import look_at, slide, watched
 from onegrad.explorer import api, export
 from onegrad.explorer.api import network_answer
 from onegrad.explorer.controls import PRESETS, read_problem
-from onegrad.explorer.export import SLIDER_ALPHAS, Grids, page_numbers, resized_query
+from onegrad.explorer.export import SPECTRUM_ALPHAS, Grids, page_numbers, resized_query
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.exceptions.AssumptionWarning")
 SIZES = {"n": "240", "phi": "0.25", "psi": "0.5"}
@@ -49,11 +49,11 @@ def test_the_numbers_are_those_of_the_theory(values, file) -> None:
         for point in part["points"][::6]:
             expected = og.predict(problem, alpha=point["x"]).test
             assert point["test"] == pytest.approx(expected, rel=1e-3)
-    at = SLIDER_ALPHAS.index(0.4)
+    at = SPECTRUM_ALPHAS.index(0.4)
     spikes = og.spectrum(PROBLEM.replace(alpha=0.4)).spikes
-    shown = [s["eigenvalue"] for s in setting["spikes"][at]]
+    shown = [s["eigenvalue"] for s in setting["spectra"][at]["spikes"]]
     assert shown == pytest.approx([s.eigenvalue for s in spikes], rel=ROUNDING)
-    assert len(setting["spikes"]) == len(SLIDER_ALPHAS) == 171
+    assert len(setting["spectra"]) == len(SPECTRUM_ALPHAS) == 86
     network = next(p for p in setting["networks"] if p["x"] == 0.425)
     assert network["eigenvalues"] == network_answer(PROBLEM.replace(alpha=0.425))["eigenvalues"]
     simulated = setting["simulation"]["points"]

@@ -29,14 +29,15 @@ def test_singular_values_and_alignments():
 def test_one_spike_leaves_the_bulk_and_points_at_the_learned_direction():
     p = og.Problem(n=300, d=150, N=200, eta=8.0)
     theory = og.spectrum(p)
-    measured = spectrum(p, 60, edge=theory.edge, distances=False)
+    edge = theory.edge * (1 + p.n ** (-2 / 3))  # as far as it fluctuates
+    measured = spectrum(p, 60, edge=edge, distances=False)
     assert list(measured.outliers) == [len(theory.spikes)] * 60 == [1] * 60
     (spike,) = measured.to_dict()["spikes"]
     predicted, se = theory.spikes[0], spike["eigenvalue_se"]
     assert abs(spike["eigenvalue"] - predicted.eigenvalue) < 4 * se
     assert se < 0.02 * predicted.eigenvalue, "too few seeds to see a wrong factor"
     assert spike["alignment"]["1"] == pytest.approx(predicted.alignment[1], abs=0.01)
-    untrained = measured.F_0[:, 0] ** 2 / p.n / theory.edge
+    untrained = measured.F_0[:, 0] ** 2 / p.n / og.spectrum(p, eta=0.0).edge
     assert 0.92 < untrained.mean() < 1  # a bit inside
     assert untrained.max() < 1 + 3 * p.n ** (-2 / 3)  # and no further out than it fluctuates
 

@@ -45,7 +45,7 @@ def test_bad_values_are_named(theory):
 
 def test_a_spectrum_names_bad_values():
     problem = og.Problem(**BASE, alpha=-0.2)
-    with pytest.raises(og.InvalidInput, match="method must be one of asymptotic") as error:
+    with pytest.raises(og.InvalidInput, match="method must be one of uniform") as error:
         og.spectrum(problem, method="magic")
     one_line(error)
     with pytest.raises(og.InvalidInput, match="constant") as error:
@@ -56,13 +56,18 @@ def test_a_spectrum_names_bad_values():
 @pytest.mark.parametrize("activation", ["H2", "cos", "H2 + H3"])
 def test_spike_theories_need_a_linear_part(activation):
     p = og.Problem(**BASE | {"activation": activation}, alpha=0.3)
-    for call in (lambda: og.predict(p, theory="staircase"), lambda: og.spectrum(p)):
+    for call in (
+        lambda: og.predict(p, theory="staircase"),
+        lambda: og.spectrum(p, method="asymptotic"),
+    ):
         with pytest.raises(og.OutOfScope, match=r"activation: .* covers .* c_1 != 0") as error:
             call()
         one_line(error)
     untrained = p.replace(eta=0.0)  # no step, no spikes, no need
     assert og.predict(untrained, theory="staircase").test > 0
-    assert og.spectrum(untrained).edge > 0
+    assert og.spectrum(untrained, method="asymptotic").edge > 0
+    with warnings.catch_warnings(action="ignore", category=og.AssumptionWarning):
+        assert og.spectrum(p).method == "uniform"  # which covers it
 
 
 def test_the_printed_test_error_stops_at_two_spikes():
@@ -87,7 +92,9 @@ def test_broken_assumptions_warn_and_are_named(theory):
     for change, match in BROKEN:
         p = og.Problem(**BASE | change, alpha=0.2)
         with pytest.warns(og.AssumptionWarning, match=match):
-            og.spectrum(p) if theory == "spectrum" else og.predict(p, theory=theory)
+            og.spectrum(p, method="asymptotic") if theory == "spectrum" else og.predict(
+                p, theory=theory
+            )
 
 
 CONDITIONS = [  # activation, teacher, fields whose condition the theorems assume and do not find

@@ -19,7 +19,7 @@ from onegrad.io.files import atomic_write
 from onegrad.parallel.children import process_map
 from onegrad.problem import Problem
 
-SLIDER_ALPHAS = controls.alpha_grid(controls.ALPHA_STEP)
+SPECTRUM_ALPHAS = controls.alpha_grid(2 * controls.ALPHA_STEP)
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'"
@@ -48,7 +48,7 @@ class Grids:
 
 
 # tenths of a second of processor time for an answer, as measured
-COSTS = {"curve": 9, "stairs": 9, "spikes": 5, "network": 70, "simulation": 130, "instant": 1,
+COSTS = {"curve": 9, "stairs": 9, "spectra": 220, "network": 70, "simulation": 130, "instant": 1,
          "untrained": 1}  # fmt: skip
 
 Key = tuple[Any, ...]  # preset, kind of answer and, where there are several, ridge or size
@@ -166,7 +166,7 @@ def _tasks(preset: Preset, grids: Grids) -> Iterator[Task]:
     for n in grids.sizes:
         larger = read_problem(resized_query(preset.query, n))
         yield (name, "stairs", n), partial(_curve, larger, grids.alphas, False)
-    yield (name, "spikes"), partial(_spikes, problem)
+    yield (name, "spectra"), partial(_spectra, problem)
     yield (name, "network"), partial(_networks, problem, grids.network_alphas)
     yield (name, "simulation"), partial(_simulated, problem, grids.networks)
 
@@ -174,7 +174,7 @@ def _tasks(preset: Preset, grids: Grids) -> Iterator[Task]:
 def _setting(preset: Preset, grids: Grids, answers: dict[Key, Any]) -> dict[str, Any]:
     """Return the numbers of one preset."""
     name, ridges = preset.name, _ridges(preset, grids)
-    bulk, spikes, steps = answers[name, "spikes"]
+    spectra, steps = answers[name, "spectra"]
     networks, untrained = answers[name, "network"]
     for step in steps:
         if step["eta"] == "0":
@@ -183,8 +183,7 @@ def _setting(preset: Preset, grids: Grids, answers: dict[Key, Any]) -> dict[str,
     return {
         "query": preset.query,
         "alphas": ALPHA_RANGE,
-        "bulk": bulk,
-        "spikes": spikes,
+        "spectra": spectra,
         "steps": steps,
         "networks": networks,
         "simulation": answers[name, "simulation"],
@@ -223,16 +222,15 @@ def _curve(problem: Problem, alphas: tuple[float, ...], with_learned: bool = Tru
     return [p if with_learned else {k: p[k] for k in p if k != "learned"} for p in points]
 
 
-def _spikes(problem: Problem) -> tuple[dict[str, Any], list[Any], list[dict[str, Any]]]:
-    """Return the bulk, which no step moves, the spikes along the slider and those at some etas."""
-    spectra = [api.spectrum_answer(problem.replace(alpha=alpha)) for alpha in SLIDER_ALPHAS]
-    bulk = {name: spectra[0][name] for name in ("edge", "atom", "x", "rho")}
+def _spectra(problem: Problem) -> tuple[list[Any], list[dict[str, Any]]]:
+    """Return the spectra along the slider and those at some etas."""
     etas = {0.0, problem.eta} if problem.eta is not None else {0.0}
     steps = [
-        {"eta": f"{eta:g}", "spikes": api.spectrum_answer(problem.replace(eta=eta))["spikes"]}
+        {"eta": f"{eta:g}", "spectrum": api.spectrum_answer(problem.replace(eta=eta))}
         for eta in sorted(etas)
     ]
-    return bulk, [spectrum["spikes"] for spectrum in spectra], steps
+    along = [api.spectrum_answer(problem.replace(alpha=alpha)) for alpha in SPECTRUM_ALPHAS]
+    return along, steps
 
 
 def _networks(problem: Problem, alphas: tuple[float, ...]) -> tuple[list[Any], Any]:

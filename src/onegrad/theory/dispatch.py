@@ -12,6 +12,7 @@ from onegrad.exceptions import (
     AssumptionWarning,
     InvalidInput,
     NotConverged,
+    OutOfScope,
     case_insensitive,
     check_choice,
     warn,
@@ -240,32 +241,46 @@ def _spectrum_of(rows: Any, theory: str, problems: Sequence[Problem]) -> InputSp
 
 
 def spectrum(
-    problem: Problem | None = None, *, method: str = "asymptotic", **changes: Any
+    problem: Problem | None = None, *, method: str | None = None, **changes: Any
 ) -> Spectrum:
     r"""Return the bulk and the spikes of the features, as eigenvalues of :math:`F F^\top/n`.
 
-    The bulk is that of the untrained features. Spikes stand where their strength at this n puts
-    them; those of the untrained features, which an activation with an even part has, are included.
+    Spikes stand where their strength at this n puts them; those of the untrained features, which an
+    activation with an even part has, are included.
 
     Parameters
     ----------
     problem : sizes, functions, noise, ridge and step; by default those of the quick start.
-    method : "asymptotic" (bulk and spikes as above) or "uniform" (the fixed point that also moves
-        the bulk with the step).
+    method : "uniform" (the bulk of the trained features) or "asymptotic" (that of the untrained
+        ones, in closed form); by default the first of these that covers the problem.
     changes : fields of the problem with another value, e.g. alpha=0.3.
 
     Examples
     --------
     >>> import onegrad as og
     >>> og.spectrum(og.Problem(n=1000, d=500, N=667, activation="softplus", alpha=0.4))
-    Spectrum(asymptotic: edge=1.71772, atom=0.333, spikes: ...)
+    Spectrum(uniform: edge=1.7..., atom=0.333, spikes: ...)
     """
     check_axes(spectrum, changes)
-    check_choice("method", method, SPECTRUM_METHODS)
+    if method is not None:
+        check_choice("method", method, SPECTRUM_METHODS)
     if lists := list_axes(changes):
         name, values = next(iter(lists.items()))
         raise InvalidInput(name, values, "one value: a spectrum is that of one problem")
     (problem,) = ProblemGrid.over(problem, changes).problems
+    refusals = []
+    for name in [method] if method else SPECTRUM_METHODS:
+        try:
+            law = _spectrum_by(name, problem)
+        except OutOfScope as refusal:
+            refusals.append(refusal)
+        else:
+            warn(*law.warnings)
+            return law
+    raise refusals[0]
+
+
+def _spectrum_by(method: str, problem: Problem) -> Spectrum:
     scope.require_known_fields(method, SPECTRUM_METHODS[method].fields, [problem])
     scope.require_representable(method, [problem])
     with scope.numerical_failures(f"{method} spectrum"):
@@ -273,5 +288,4 @@ def spectrum(
     numbers = [law.edge, law.atom, *law.x, *law.rho, *(spike.eigenvalue for spike in law.spikes)]
     if not np.all(np.isfinite(numbers)):
         raise NotConverged(f"{method} spectrum: rounding leaves no correct digits")
-    warn(*law.warnings)
     return law

@@ -107,8 +107,8 @@ PRINTED_STAIRCASE = replace(
 SPECTRUM_METHODS: dict[str, SpectrumMethod] = {
     method.name: method
     for method in (
-        SpectrumMethod("asymptotic", limiting_spectrum, ASYMPTOTIC_FIELDS),
         SpectrumMethod("uniform", uniform_spectrum, SPECTRUM_FIELDS),
+        SpectrumMethod("asymptotic", limiting_spectrum, ASYMPTOTIC_FIELDS),
     )
 }
 

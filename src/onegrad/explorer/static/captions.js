@@ -3,8 +3,6 @@
 
 import { list, ordinal, percent, reading, short, size, threshold } from "./words.js";
 
-const DISPLACED = 0.05; // of a network's singular values: from here on its bulk is another one
-
 /** The degree that a spike points at and its squared alignment; degree 0: at none. */
 export function dominant(spike) {
   const pairs = Object.entries(spike.alignment).map(([k, v]) => [Number(k), v]);
@@ -24,31 +22,6 @@ export function spikeCounts({ spectrum, spectrumAt: { alpha, eta, n }, instant }
   return { here, limit, more: alpha > instant.thresholds.at(-1), n, alpha };
 }
 
-/** How a network's singular values differ from the drawn bulk: the share that must move at least
- *  (Kolmogorov's distance), and how many lie beyond the edge; null where they do not. */
-function deformation({ spectrum: { x, rho, edge, spikes }, network }) {
-  if (!network?.eigenvalues) return null;
-  const mass = [0];
-  for (let i = 1; i < x.length; i += 1) mass.push(mass[i - 1] + ((x[i] - x[i - 1]) * (rho[i] + rho[i - 1])) / 2);
-  const values = network.eigenvalues.slice(spikes.length).reverse(); // smallest first
-  let [j, displaced] = [1, 0];
-  values.forEach((value, i) => {
-    while (j < x.length - 1 && x[j] < value) j += 1;
-    const t = Math.min(1, Math.max(0, (value - x[j - 1]) / (x[j] - x[j - 1])));
-    const share = (mass[j - 1] + t * (mass[j] - mass[j - 1])) / mass.at(-1);
-    displaced = Math.max(displaced, Math.abs(share - (i + 0.5) / values.length));
-  });
-  const beyond = network.eigenvalues.filter((value) => value > 1.04 * edge).length - spikes.length;
-  return displaced > DISPLACED || beyond > 2 ? { displaced, beyond: Math.max(0, beyond) } : null;
-}
-
-function deformationWords(model) {
-  const found = model.stale.network ? null : deformation(model);
-  if (!found) return "";
-  const beyond = found.beyond ? `, ${found.beyond} beyond the edge` : "";
-  return ` The real network leaves the drawn bulk (at least ${percent(found.displaced)} of its values${beyond}): that is the bulk of untrained features, which a step this large deforms at n = ${size(model.spectrumAt.n)}.`;
-}
-
 function spectrumCaption(model) {
   const { spectrum } = model;
   const counts = spikeCounts(model);
@@ -59,7 +32,7 @@ function spectrumCaption(model) {
   const count = words.length;
   const stands = count === 1 ? "One spike stands" : `${count} spikes stand`;
   const first = count ? `${stands} outside the bulk: ${words.join(", ")}.` : "No spike stands outside the bulk.";
-  return `${first} ${againstTheLimit(counts)}${deformationWords(model)}`;
+  return `${first} ${againstTheLimit(counts)}`;
 }
 
 /** Why the count at this size is, or is not, that of the limit. */

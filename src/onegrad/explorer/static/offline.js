@@ -73,9 +73,10 @@ class Precomputed {
 
   spectrum(setting, state, alpha) {
     if (!setting) return undefined;
+    const [low] = setting.alphas;
     const step = setting.steps.find((s) => s.eta === state.eta);
-    const spikes = step?.spikes ?? setting.spikes[Math.round((alpha - setting.alphas[0]) / AXES.alphaStep)];
-    return spikes && { ...setting.bulk, spikes, notes: [] };
+    const spectrum = step?.spectrum ?? setting.spectra[Math.round((alpha - low) / (2 * AXES.alphaStep))];
+    return spectrum && { ...spectrum, notes: [] };
   }
 
   network(setting, state, alpha) {

@@ -28,7 +28,7 @@ export function spectrum(model, colors) {
     fillopacity: 0.22,
     name: "bulk, theory",
     series: "bulk density",
-    about: "density in the limit n → ∞, that of the untrained features",
+    about: "density of the trained features at this n",
     line: { color: colors.degrees[0], width: 1.8 },
   };
   return {

@@ -100,7 +100,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Steps:
-    """What steps leave: neurons, and rows."""
+    """Neurons and rows after the steps."""
 
     step: Step  # with the directions of all steps
     types: Types
@@ -119,7 +119,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Regime:
-    """What a step does to neurons: of this bars are made."""
+    """Numbers of a step that say how far its bars are."""
 
     step: Step
     types: Types

@@ -27,7 +27,7 @@ import numpy as np
 import scipy
 
 from onegrad.arrays import Floats
-from onegrad.exceptions import AssumptionWarning, NotConverged
+from onegrad.exceptions import AssumptionWarning, NotConverged, OutOfScope
 from onegrad.functions.function import Function
 from onegrad.functions.hermite import expect, normalised_hermite
 from onegrad.parallel.cores import one_blas_thread
@@ -392,10 +392,13 @@ def uniform_spectrum(problem: Problem) -> Spectrum:
 
     Holds for all that the equations of `uniform_errors` serve. Alignments are squared cosines with
     He_k of the learned index. Where a problem has several cases they are means over these.
-    See docs/uniform.md; tests/theory/uniform/test_spectra_are_those_of_networks.py.
+    See docs/uniform.md; tests/theory/uniform/test_spectrum_matches_simulation.py.
     """
     require_covered(problem, SPECTRUM_FIELDS)
     require_derived(problem, None)
+    if problem.sigma.variance == 0.0:
+        covered = "activations that are not constant: equal features have no bulk"
+        raise OutOfScope("uniform", "activation", covered=covered)
     # features of a linear activation have at most the rank of X
     rank = problem.N if problem.sigma.nonlinear_energy > 0 else min(problem.N, problem.d)
     atom = max(0.0, 1 - rank / problem.n)
