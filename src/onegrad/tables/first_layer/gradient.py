@@ -1,36 +1,13 @@
-r"""Gradients of the network :math:`f(z) = A^\top\sigma(Wz + b)`, in its weights and in its inputs.
+r"""Gradients of the network :math:`f(z) = A^\top\sigma(Wz + b)` in its inputs.
 
 The clip of the inputs counts as the identity: a clipped input still says where f grows.
 """
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from onegrad.arrays import Array, Floats, namespace, ops_of
+from onegrad.arrays import Array, namespace, ops_of
 from onegrad.tables.first_layer.layer import Layer
-from onegrad.tables.first_layer.scaling import ScaledRows, clip
-
-# rows and their (m, N) preactivations -> (m, K) residuals of their targets
-Residual = Callable[[ScaledRows, Floats], Floats]
-
-
-def weight_gradient(rows: ScaledRows, layer: Layer, A: Floats, residual: Residual) -> Floats:
-    r"""(N, d) minus the gradient in W of a mean loss whose gradient in f is -r.
-
-    .. math:: G = \frac1{\sum w} \sum_i w_i \big[(A\,r_i)\odot\sigma'(W z_i + b)\big] z_i^\top
-
-    A (N, K) is the neurons' part of the readout.
-    """
-    G = np.zeros_like(layer.W)
-    for block in rows.blocks():
-        h = layer.preactivations(block.z)
-        r = residual(block, h)
-        slopes = layer.activation.derivative(h)
-        G += ((r * block.w[:, None]) @ A.T * slopes).T @ clip(block.z, layer.bound)
-    G /= rows.w.sum()
-    return G
+from onegrad.tables.first_layer.scaling import ScaledRows
 
 
 def gradient_outer_product(
