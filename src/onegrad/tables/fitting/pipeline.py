@@ -121,7 +121,8 @@ def fit(
         encoding,
         statistics,
         parts=tuple(parts),
-        learned_from=LearnedRows(sample.keys, seed, chosen),
+        learned_from=LearnedRows(sample.keys, chosen),
+        seed=seed,
     ).with_tally(tally)
 
 

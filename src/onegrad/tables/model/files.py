@@ -149,8 +149,8 @@ def _header(fitted: Fitted) -> dict[str, Any]:
         "changes": [fitted.changes.added, fitted.changes.removed],
         "labels": targets.outputs if isinstance(targets, MultilabelTargets) else None,
         "label_type": str(targets.values.dtype) if isinstance(targets, ClassTargets) else None,
-        "tally_seed": None if fitted.tally is None else fitted.tally.seed,
-        "learned_from": learned and {"seed": learned.seed, "chosen": learned.chosen},
+        "seed": fitted.seed,
+        "chosen": learned and learned.chosen,
     }
 
 
@@ -240,6 +240,8 @@ def _translate_from_0_3(header: dict[str, Any], arrays: Arrays) -> None:
             if owner.get(name):
                 owner[name] = [None if value == NONE else value for value in owner[name]]
     arrays["predicted"] = arrays.pop("residual_predictions")
+    seeds = (header["tally_seed"], *(facts["seed"] for facts in header["neighbours"]))
+    header["seed"] = next((seed for seed in seeds if seed is not None), 0)
     header["parts"] = []  # in the order in which they were added up
 
     def add(part: str, facts: Mapping[str, Any], named: Arrays) -> None:
@@ -305,10 +307,10 @@ class ModelReader:
         header = self.header
         (shares,) = self.take(declared("class_shares: classes")).values()
         added, removed = map(int, header["changes"])
-        learned, tally = header.get("learned_from"), self._tally()
-        if learned is not None:
+        learned, tally = None, self._tally()
+        if "learned_keys" in self.arrays:
             (keys,) = self.take({"learned_keys": KEYS}).values()
-            learned = LearnedRows(keys, int(learned["seed"]), bool(learned["chosen"]))
+            learned = LearnedRows(keys, bool(header["chosen"]))
         return Fitted(
             tuple(self._members(tally)),
             self.targets,
@@ -326,6 +328,7 @@ class ModelReader:
             tuple(self._parts()),
             float(header.get("weight_unit", 1.0)),
             learned,
+            int(header["seed"]),
         )
 
     def _targets(self) -> Targets:
@@ -350,10 +353,9 @@ class ModelReader:
         return ClassTargets(values, weights)
 
     def _tally(self) -> Tally | None:
-        if self.header["tally_seed"] is None:
+        if "row_keys" not in self.arrays:
             return None
-        named = self.take(TALLY if "row_z" not in self.arrays else TALLY | TALLY_ROWS, "row_")
-        return Tally(**named, seed=int(self.header["tally_seed"]))
+        return Tally(**self.take(TALLY | TALLY_ROWS if "row_z" in self.arrays else TALLY, "row_"))
 
     def _members(self, tally: Tally | None) -> Iterator[Member]:
         header, of_layer = self.header, self.header["layer"]

@@ -110,7 +110,7 @@ def sum_rows(partition: Partition, fitted: Fitted, device: str) -> RowSums | Non
         tally_of_rows, weighty = None, weights > 0  # rows of weight zero do not exist
         if tally is not None:
             rows = (None, None) if tally.z is None else (z, t)
-            every = Tally(keys, weights, np.ones(len(keys)), tally.seed, *rows)
+            every = Tally(keys, weights, np.ones(len(keys)), *rows)
             tally_of_rows = every[weighty].distinct()
         if isinstance(targets, NumericTargets) and weighty.any():
             own_keys = None if tally is None else keys[weighty]
