@@ -144,7 +144,7 @@ def _baselines(estimator: FeatureLearner, sample: Sample, held: Values) -> dict[
         labels, index = np.unique(y, return_inverse=True)
         constant = labels[np.bincount(index, w).argmax()]
     predictions = {CONSTANT: np.full(count, constant)}
-    x = encode(sample.X, estimator.fitted_.encoding, training=True)
+    x = encode(sample.X, estimator.fitted_.encoding, sample.seed)
     if len(np.unique(y)) > 1 and x.shape[1]:
         rows = np.flatnonzero(~held)[: max(MAX_BASELINE_NUMBERS // x.shape[1], 100)]
         kind = HistGradientBoostingRegressor if numeric else HistGradientBoostingClassifier

@@ -192,7 +192,7 @@ def scale_sample(sample: Sample, task: LearningTask, scale: str) -> ScaledSample
     if is_table(sample.X):
         encoding = Encoding.learn(sample.X, t, sample.w, sample.seed)
     # contiguous: one order of sums for all sources
-    x = np.ascontiguousarray(encode(sample.X, encoding, training=True))
+    x = np.ascontiguousarray(encode(sample.X, encoding, sample.seed))
     names = input_names(encoding, x.shape[1])
     warn_of_lone_values(x, names)
     scaling = Scaling.identity(x.shape[1])

@@ -234,13 +234,14 @@ def read_model(path: str | Path, estimators: Mapping[str, Callable[..., Any]]) -
 
 def _translate_from_0_3(header: dict[str, Any], arrays: Arrays) -> None:
     """Change what a file of version 0.3 holds to what this version writes."""
+    seeds = [header["tally_seed"], *(facts["seed"] for facts in header["neighbours"])]
     for column in header["encoding"] or ():  # the text "None" stood for missing values, too
         means = column["target_means"] = column.pop("statistics")
+        seeds.append(None if means is None else means["seed"])
         for owner, name in ((column, "categories"), (means or {}, "values")):
             if owner.get(name):
                 owner[name] = [None if value == NONE else value for value in owner[name]]
     arrays["predicted"] = arrays.pop("residual_predictions")
-    seeds = (header["tally_seed"], *(facts["seed"] for facts in header["neighbours"]))
     header["seed"] = next((seed for seed in seeds if seed is not None), 0)
     header["parts"] = []  # in the order in which they were added up
 

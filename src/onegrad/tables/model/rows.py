@@ -61,7 +61,7 @@ class MomentsPass:
             keep = np.flatnonzero(row_keys(X, y, self.seed) >= np.uint64(self.skip_below))
             X, y, w = take_rows(X, keep), y[keep], w[keep]
         t = self.targets.encode(y)
-        x = encode(X, self.encoding, training=True)
+        x = encode(X, self.encoding, self.seed)
         return RowSums(self.moments(x, t, self.targets.weighted(t, w)))
 
     def moments(self, x: Floats, t: Floats, w: Floats) -> tuple[Moments, ...]:
@@ -104,7 +104,7 @@ def sum_rows(partition: Partition, fitted: Fitted, device: str) -> RowSums | Non
 
     def of_block(block: RowBlock) -> RowSums:
         targets, y, weights = fitted.targets, block_targets(block), block_weights(block)
-        x, t = encode(block.X, fitted.encoding, training=True), targets.encode(y)
+        x, t = encode(block.X, fitted.encoding, fitted.seed), targets.encode(y)
         keys, w = block_keys(block, fitted), targets.weighted(t, weights)
         z = fitted.layers[0].scaling(x)
         tally_of_rows, weighty = None, weights > 0  # rows of weight zero do not exist
