@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from onegrad.functions import resolve
-from onegrad.tables.first_layer.gradient import gradient_outer_product
-from onegrad.tables.first_layer.layer import Layer
+from onegrad.tables.first_layer.layer import Layer, gradient_outer_product
 from onegrad.tables.first_layer.one_step import step_gradient
 from onegrad.tables.first_layer.scaling import ScaledRows, Scaling
 from onegrad.tables.model.targets import ClassTargets

@@ -29,8 +29,7 @@ from onegrad.functions import resolve_activation
 from onegrad.networks.cost import Cost, product_rate
 from onegrad.parallel.cores import blas_threads
 from onegrad.parallel.threads import thread_map
-from onegrad.tables.first_layer.gradient import gradient_outer_product
-from onegrad.tables.first_layer.layer import Layer
+from onegrad.tables.first_layer.layer import Layer, gradient_outer_product
 from onegrad.tables.first_layer.neurons import Metric, Neurons, NeuronSampler
 from onegrad.tables.fitting.candidates import (
     FIRST_RIDGE,

@@ -19,8 +19,7 @@ from onegrad.arrays.memory import free_bytes
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.io.progress import Progress, as_progress
 from onegrad.parallel.cores import blas_threads, thread_count
-from onegrad.tables.first_layer.gradient import gradient_outer_product
-from onegrad.tables.first_layer.layer import Layer
+from onegrad.tables.first_layer.layer import Layer, gradient_outer_product
 from onegrad.tables.fitting.fit_progress import FitProgress, interruptible
 from onegrad.tables.fitting.learned_member import LearnedMember, choose_parts, summary_of
 from onegrad.tables.fitting.settings import Learn, Settings

@@ -13,8 +13,7 @@ from onegrad.arrays import Floats, get_ops, to_numpy
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.parallel.threads import thread_map
 from onegrad.ridge import Moments
-from onegrad.tables.first_layer.gradient import gradient_outer_product
-from onegrad.tables.first_layer.layer import Layer
+from onegrad.tables.first_layer.layer import Layer, gradient_outer_product
 from onegrad.tables.first_layer.scaling import ScaledRows
 from onegrad.tables.model.fitted import Fitted, RowChanges
 from onegrad.tables.model.permutation_importance import inputs_by_column, permutation_importances

@@ -22,7 +22,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput
-from onegrad.tables.first_layer.gradient import gradient_outer_product
+from onegrad.tables.first_layer.layer import gradient_outer_product
 from onegrad.tables.first_layer.scaling import row_slices
 from onegrad.tables.fitting.training_set import TrainingSet, metric_rows
 from onegrad.tables.parts.learner import FitSize, Learner, PartFit, Trial
