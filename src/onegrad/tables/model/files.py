@@ -123,7 +123,7 @@ def _header(fitted: Fitted) -> dict[str, Any]:
     layer, member, statistics = fitted.layers[0], fitted.members[0], fitted.statistics
     targets, learned = fitted.targets, fitted.learned_from
     return {
-        "encoding": None if fitted.encoding is None else fitted.encoding.to_list(),
+        "encoding": fitted.encoding and fitted.encoding.columns,
         "layer": {
             "activation": layer.activation.name,
             "activation_values": layer.activation(PROBES).tolist(),

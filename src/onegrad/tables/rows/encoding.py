@@ -28,7 +28,6 @@ import pyarrow.compute as pc
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput
-from onegrad.io.json_values import json_values
 from onegrad.tables.rows.kinds import KINDS, NONE, ColumnType, kind_of
 from onegrad.tables.rows.likely_mistakes import (
     warn_of_infinities,
@@ -264,10 +263,6 @@ class Encoding:
     def pairs(self, table: Tabular) -> Iterator[tuple[ColumnEncoding, Any]]:
         """Return the encodings with their columns of a table, in the type of their kind."""
         return zip(self.columns, self.select(table).columns, strict=True)
-
-    def to_list(self) -> list[dict[str, Any]]:
-        """Return the columns as JSON values."""
-        return [json_values(column) for column in self.columns]
 
     @classmethod
     def from_list(cls, columns: Sequence[Mapping[str, Any]]) -> Encoding:

@@ -212,9 +212,6 @@ def numeric_blocks(estimator: Any, X: Any) -> Iterator[Floats]:
         raise InvalidInput("X", problem=problem)
     if encoding is None and not is_source(X):
         X = _without_gaps(estimator, validate_data(estimator, X, reset=False, **MATRIX_CHECKS))
-        if not issparse(X):
-            yield X
-            return
     if encoding is not None and not is_source(X):
         X = source(_as_fitted_table(estimator, X, encoding))
     width, unknown, rows = len(estimator.input_names_), UnknownValues(), 0
