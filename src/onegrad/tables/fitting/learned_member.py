@@ -70,10 +70,6 @@ class LearnedMember:
         predicted = weighted_sum(scores, weights.values())
         return replace(self, predicted=predicted, weights=weights)
 
-    def is_better(self, other: LearnedMember, errors: float = 1.0) -> bool:
-        """Return whether its loss is lower than another's by more than so many standard errors."""
-        return significant_gain(other.losses, self.losses, self.judged.held_out.w, errors)
-
     def scaled(self, factor: float) -> LearnedMember:
         """Return the member whose parts are all multiplied by a factor."""
         return replace(
@@ -121,12 +117,12 @@ def choose_parts(
 
     `seed` is that of the keys of rows, `number` that of the member.
     """
-    training_set, judged, best = ridge.training_set, ridge.judged, ridge.best
+    training_set, judged = ridge.training_set, ridge.judged
     rows, targets = judged.held_out, training_set.targets
     if not len(rows) or len(training_set.keys) < MIN_ROWS:
         return ridge
-    member, scores = ridge, {"ridge": best.predicted}
-    fit, chosen = PartFit(training_set, judged, best, seed, number), dict[str, Trial]()
+    member, scores = ridge, {"ridge": ridge.best.predicted}
+    fit, chosen = PartFit(training_set, judged, ridge.best, seed, number), dict[str, Trial]()
     if not isinstance(targets, NumericTargets) and len(rows) < MIN_HELD_OUT_LABELS:
         for name, learner in learners.items():
             for trial in learner.trials(fit) if learner.share_of_few else ():
@@ -138,10 +134,11 @@ def choose_parts(
             members = [member.weighted({**scores, name: each.predicted}) for each in trials]
             if not members:
                 continue
-            number = int(np.argmin([each.loss for each in members]))
-            if members[number].is_better(member, learner.min_errors):
-                member, chosen[name] = members[number], trials[number]
-                scores[name] = trials[number].predicted
+            best = int(np.argmin([each.loss for each in members]))
+            losses = member.losses, members[best].losses
+            if significant_gain(*losses, rows.w, learner.min_errors):
+                member, chosen[name] = members[best], trials[best]
+                scores[name] = trials[best].predicted
         parts = [
             trial.learned(name, weight)
             for name, trial in chosen.items()
