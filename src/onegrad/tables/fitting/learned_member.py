@@ -1,4 +1,9 @@
-"""One member of a committee, as its held-out rows choose its parts and their weights.
+r"""One member of a committee, as its held-out rows choose its parts and their weights.
+
+.. math:: f(x) = c_1\,a\cdot f(x) + \sum_p c_p\,p(x)
+
+with ridge regression on the features and the parts of the table. No weight is negative; for numbers
+they add up to one.
 
 Where the gain of a part is within the noise of the held-out rows it is left out, and costs nothing.
 Weights and probabilities rest on parts that have not seen these rows; in the model, parts have seen
@@ -7,11 +12,13 @@ all rows of the sample.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import scipy
 
 from onegrad.arrays import Floats
 from onegrad.ridge import Moments, Readout
@@ -20,19 +27,15 @@ from onegrad.tables.fitting.fit_progress import interruptible
 from onegrad.tables.fitting.training_set import TrainingSet
 from onegrad.tables.model.fitted import Member
 from onegrad.tables.model.targets import Link, NumericTargets, label_rows
-from onegrad.tables.parts.learner import (
-    SCORE_UNIT,
-    LearnedPart,
-    Learner,
-    PartFit,
-    Scores,
-    Trial,
-    best_weights,
-    weighted_sum,
-)
+from onegrad.tables.parts.learner import LearnedPart, Learner, PartFit, Trial
 
 MIN_ROWS = 50  # of the sample, from which parts are looked for
 MIN_HELD_OUT_LABELS = 100  # fewer are often all right, whatever the weights
+MAX_PART_WEIGHT = 50.0  # of a part of the scores, in units of the logits
+LARGE = 1e3  # relative size of a constraint beside what it constrains
+SCORE_UNIT = 2.0  # logits of a score of one: weights are given in scores
+
+Scores = Mapping[str, Floats]  # (m, K) of held-out rows, by the name of the part
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,40 @@ def choose_parts(
             if (weight := member.weights[name])
         ]
     return replace(member, parts=tuple(parts))
+
+
+def best_weights(training_set: TrainingSet, scores: Scores) -> dict[str, float]:
+    """Return the weights, none negative, that make the loss of the held-out rows smallest."""
+    targets, rows = training_set.targets, training_set.held_out
+    if len(scores) == 1:
+        return dict.fromkeys(scores, 1.0)
+    if isinstance(targets, NumericTargets):
+        root = np.sqrt(rows.w)[:, None]
+        columns = [(root * targets.clipped(each)).ravel() for each in scores.values()]
+        size = max(np.abs(column).max() for column in columns) + 1.0
+        one = np.full((1, len(scores)), LARGE * size * math.sqrt(rows.t.size))  # they add up to one
+        A = np.concatenate([np.stack(columns, 1), one])
+        solution, _ = scipy.optimize.nnls(A, np.append((root * rows.t).ravel(), one[0, 0]))
+        return dict(zip(scores, (solution / solution.sum()).tolist(), strict=True))
+
+    def loss(weights: Floats) -> float:
+        logits = weighted_sum(scores, weights.tolist())
+        return targets.posterior_loss(logits, rows.t, rows.w, float(weights.sum()))
+
+    result = scipy.optimize.minimize(
+        loss,
+        np.ones(len(scores)),
+        bounds=[(0.0, MAX_PART_WEIGHT)] * len(scores),
+        method="L-BFGS-B",
+        options={"maxiter": 50},
+    )
+    return dict(zip(scores, (result.x / SCORE_UNIT).tolist(), strict=True))
+
+
+def weighted_sum(scores: Scores, weights: Iterable[float]) -> Floats:
+    """Return the weighted sum of scores."""
+    pairs = zip(weights, scores.values(), strict=True)
+    return np.asarray(sum(weight * each for weight, each in pairs))
 
 
 def barely_weighed(member: LearnedMember, name: str, trial: Trial, share: float) -> LearnedMember:
