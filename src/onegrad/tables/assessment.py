@@ -17,8 +17,8 @@ from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import Progress
 from onegrad.tables.fitting.pipeline import sample_partition
-from onegrad.tables.fitting.training_set import held_rows
-from onegrad.tables.model.calibration import MIN_REPEATS, interval_width
+from onegrad.tables.fitting.training_set import MIN_REPEATS, held_rows
+from onegrad.tables.model.intervals import interval_width
 from onegrad.tables.model.targets import ClassTargets, NumericTargets
 from onegrad.tables.rows.encoding import encode
 from onegrad.tables.rows.partitions import sum_over_partitions
