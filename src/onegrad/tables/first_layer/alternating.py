@@ -365,10 +365,8 @@ class NeuronSearch:
         """Return all neurons of layers, each on the scale whose turn it was."""
         parts = []
         for layer, turn in zip(layers, turns, strict=True):
-            W, first = (
-                np.zeros((len(layer.W), self.training_set.inputs)),
-                turn * layer.scaling.columns,
-            )
+            W = np.zeros((len(layer.W), self.training_set.inputs))
+            first = turn * layer.scaling.columns
             W[:, first : first + layer.W.shape[1]] = layer.W
             parts.append(Neurons(W, layer.b))
         return sum(parts[1:], parts[0])

@@ -74,11 +74,8 @@ STATISTICS = declared(
 )
 TALLY = {"keys": KEYS} | declared("weights: rows; copies: rows")
 TALLY_ROWS = declared("z: rows inputs; t: rows outputs")
-# entries of the header with numbers; those that are not finite were written as text
-NUMERIC_ENTRIES = (
-    *("layer", "choice", "trials", "parameters", "ridges", "slope", "weight"),
-    *("link_rows", "effective_rows", "parts"),
-)
+# entries of the header with names; in others, numbers that are not finite were written as text
+ENTRIES_OF_NAMES = ("encoding", "names")
 
 
 def save(estimator: Any, path: str | Path, rows: str = "sums") -> None:
@@ -205,7 +202,7 @@ def read_model(path: str | Path, estimators: Mapping[str, Callable[..., Any]]) -
             raise InvalidInput("format", header["format"], problem=problem)
         if header["format"] == FORMAT_OF_0_3:
             _translate_from_0_3(header, arrays)
-        header |= {key: numbers_of(header[key]) for key in NUMERIC_ENTRIES}
+        header |= {k: numbers_of(v) for k, v in header.items() if k not in ENTRIES_OF_NAMES}
         name, parameters = header["estimator"], header["parameters"]
         if name not in estimators:
             raise InvalidInput("estimator", name, problem="it is unknown")
