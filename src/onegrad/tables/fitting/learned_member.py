@@ -73,21 +73,18 @@ class LearnedMember:
         predicted = weighted_sum(scores, weights.values())
         return replace(self, predicted=predicted, weights=weights)
 
-    def scaled(self, factor: float) -> LearnedMember:
-        """Return the member whose parts are all multiplied by a factor."""
+    def with_common_slope(self) -> LearnedMember:
+        """Return the member whose scores, for labels, are best at the slope of a committee."""
+        rows, targets = self.judged.held_out, self.training_set.targets
+        if isinstance(targets, NumericTargets) or not len(rows) or self.link is not None:
+            return self
+        factor = targets.slope(self.predicted, rows.t, rows.w) / SCORE_UNIT
         return replace(
             self,
             weights={name: factor * weight for name, weight in self.weights.items()},
             predicted=factor * self.predicted,
             parts=tuple(part.scaled(factor) for part in self.parts),
         )
-
-    def with_common_slope(self) -> LearnedMember:
-        """Return the member whose scores, for labels, are best at the slope of a committee."""
-        rows, targets = self.judged.held_out, self.training_set.targets
-        if isinstance(targets, NumericTargets) or not len(rows) or self.link is not None:
-            return self
-        return self.scaled(targets.slope(self.predicted, rows.t, rows.w) / SCORE_UNIT)
 
     @property
     def readout(self) -> Readout:

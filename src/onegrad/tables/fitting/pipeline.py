@@ -109,9 +109,9 @@ def fit(
             rows = scaled.rows[sample.keys >= np.uint64(skip_below)]
             tally = replace(tally, z=rows.z, t=rows.t)
     parts = [
-        final
+        final.scaled(1 / len(learned))
         for each in learned
-        for part in each.scaled(1 / len(learned)).parts
+        for part in each.parts
         for final in part.final
     ]
     return Fitted(
