@@ -152,7 +152,10 @@ def _with_targets(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
         raise InvalidInput("X", problem=problem)
     y = estimator._validated_targets(y)
     check_consistent_length(X, y)
-    return source(X, y, _weights(sample_weight, X))
+    if sample_weight is not None:
+        checks = {"dtype": np.float64, "ensure_non_negative": True}
+        sample_weight = _check_sample_weight(sample_weight, np.empty((X.shape[0], 1)), **checks)
+    return source(X, y, sample_weight)
 
 
 def weight_unit(sample_weight: Any) -> float:
@@ -164,17 +167,8 @@ def weight_unit(sample_weight: Any) -> float:
 
 def in_units(sample_weight: Any, unit: float) -> Any:
     """Return weights in a unit."""
-    return (
-        sample_weight if unit == 1.0 or sample_weight is None else np.asarray(sample_weight) / unit
-    )
-
-
-def _weights(sample_weight: Any, X: Any) -> Floats | None:
-    if sample_weight is None:
-        return None
-    rows = np.empty((_num_samples(X), 1))
-    checks = {"dtype": np.float64, "ensure_non_negative": True}
-    return _check_sample_weight(sample_weight, rows, **checks)
+    plain = unit == 1.0 or sample_weight is None
+    return sample_weight if plain else np.asarray(sample_weight) / unit
 
 
 def column_names(columns: Any, names: Sequence[str]) -> list[str]:
