@@ -15,8 +15,8 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -37,37 +37,25 @@ Cell = dict[str, Any]
 # -- parts switched off --------------------------------------------------------------------------
 
 
-def without_parts(*names: str) -> Callable[[Any], Any]:
-    """What replaces the table of parts by one without some of them."""
-    return lambda parts: {name: kind for name, kind in parts.items() if name not in names}
-
-
 @dataclass(frozen=True)
 class Variant:
-    """A fit without one part: what is replaced, or parameters; and the fits that have the part."""
+    """A fit without some parts, or with other parameters; and the fits to which it applies."""
 
     applies: Callable[[bool, int], bool]  # (whether there are classes, training rows)
-    replaced: tuple[Any, str, Callable[[Any], Any]] | None = None  # owner, name, old -> new
+    parts: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 MANY = 8_000
 VARIANTS = {
     FULL: Variant(lambda classes, n: True),
-    "linear head": Variant(
-        lambda classes, n: classes and n <= 2000, (table, "PART_KINDS", without_parts("head"))
-    ),
-    "networks on codes": Variant(
-        lambda classes, n: classes or n >= MANY, (table, "PART_KINDS", without_parts("networks"))
-    ),
-    "trees": Variant(lambda classes, n: True, (table, "PART_KINDS", without_parts("trees"))),
+    "linear head": Variant(lambda classes, n: classes and n <= 2000, ("head",)),
+    "networks on codes": Variant(lambda classes, n: classes or n >= MANY, ("networks",)),
+    "trees": Variant(lambda classes, n: True, ("trees",)),
     "networks on codes and trees": Variant(
-        lambda classes, n: classes or n >= MANY,
-        (table, "PART_KINDS", without_parts("networks", "trees")),
+        lambda classes, n: classes or n >= MANY, ("networks", "trees")
     ),
-    "neighbours": Variant(
-        lambda classes, n: True, (table, "PART_KINDS", without_parts("neighbours"))
-    ),
+    "neighbours": Variant(lambda classes, n: True, ("neighbours",)),
     "third member": Variant(
         lambda classes, n: n <= 600 or (not classes and n < MANY), parameters={"members": 2}
     ),
@@ -77,15 +65,10 @@ VARIANTS = {
 }
 
 
-@contextmanager
-def switched_off(variant: Variant) -> Iterator[None]:
-    """Switch a part off."""
-    if variant.replaced is None:
-        yield
-        return
-    owner, name, change = variant.replaced
-    with patch.object(owner, name, change(getattr(owner, name))):
-        yield
+def switched_off(variant: Variant) -> AbstractContextManager[Any]:
+    """Take the parts of a variant out of the table."""
+    parts = {name: kind for name, kind in table.PART_KINDS.items() if name not in variant.parts}
+    return patch.object(table, "PART_KINDS", parts)
 
 
 def cell(path: Path, number: int, rows: int, name: str) -> Cell | None:

@@ -19,7 +19,7 @@ def made(losses, epochs=4, patience=math.inf, repeats=1, **options):
         count[:] += 1
         return [np.zeros(1)]
 
-    schedule = Schedule(0.1, epochs, None, patience, repeats)
+    schedule = Schedule(0.1, epochs, 0.0, patience, repeats)
     loss = (lambda: next(remaining)) if losses else None
     best = train([count], gradients, lambda: [(None, 0.0)], schedule, loss, **options)
     return best.epoch, best.parameters[0][0], count[0]
@@ -68,6 +68,6 @@ def test_the_first_step_has_the_length_of_the_rate_whatever_the_gradient():
 
 def test_matrices_decay_by_their_networks_own_rate():
     W, b = np.ones((2, 3, 4)), np.ones((2, 4))
-    AdamSteps([W, b]).step([0 * W, 0 * b], np.array([0.1, 0.5]), np.array([1.0, 0.4]))
+    AdamSteps([W, b]).step([0 * W, 0 * b], np.array([0.1, 0.5]), 0.4)
     assert (b == 1).all()
-    np.testing.assert_allclose(W[:, 0, 0], [0.9, 0.8])
+    np.testing.assert_allclose(W[:, 0, 0], [0.96, 0.8])

@@ -17,8 +17,8 @@ from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput
 from onegrad.io.progress import Progress
 from onegrad.tables.fitting.pipeline import sample_partition
-from onegrad.tables.fitting.training_set import held_rows
-from onegrad.tables.model.calibration import MIN_REPEATS, interval_width
+from onegrad.tables.fitting.training_set import MIN_REPEATS, held_rows
+from onegrad.tables.model.intervals import interval_width
 from onegrad.tables.model.targets import ClassTargets, NumericTargets
 from onegrad.tables.rows.encoding import encode
 from onegrad.tables.rows.partitions import sum_over_partitions
@@ -144,7 +144,7 @@ def _baselines(estimator: FeatureLearner, sample: Sample, held: Values) -> dict[
         labels, index = np.unique(y, return_inverse=True)
         constant = labels[np.bincount(index, w).argmax()]
     predictions = {CONSTANT: np.full(count, constant)}
-    x = encode(sample.X, estimator.fitted_.encoding, training=True)
+    x = encode(sample.X, estimator.fitted_.encoding, sample.seed)
     if len(np.unique(y)) > 1 and x.shape[1]:
         rows = np.flatnonzero(~held)[: max(MAX_BASELINE_NUMBERS // x.shape[1], 100)]
         kind = HistGradientBoostingRegressor if numeric else HistGradientBoostingClassifier

@@ -32,19 +32,17 @@ class Schedule:
     ----------
     rate : of Adam's first step; an array has the leading axes of the stack.
     epochs : over which the rate falls to zero.
-    decay : share of the weights that a step of length one takes off; None: none.
+    decay : share of the weights that a step of length one takes off.
     patience : epochs without improvement after which training ends.
     repeats : how often the epochs are made at most, each time from the first rate on: once more
         where the loss still fell in the second half of them.
-    epsilon : Adam's, by the number of the step.
     """
 
     rate: float | Array
     epochs: int = 1
-    decay: float | Array | None = None
+    decay: float = 0.0
     patience: float = math.inf
     repeats: int = 1
-    epsilon: Callable[[int], float] = lambda _: EPSILON
 
 
 @dataclass(frozen=True)
@@ -84,8 +82,7 @@ def train(
         for batch, share in batches():
             done = (epoch - 1 + share) / epochs % 1
             rate = schedule.rate * (0.5 * (1 + math.cos(math.pi * done)))
-            epsilon = schedule.epsilon(adam.count + 1)
-            adam.step(gradients(batch), rate, schedule.decay, epsilon)
+            adam.step(gradients(batch), rate, schedule.decay)
         if held_out_loss is None:
             best = Trained(epoch, math.nan, parameters)
             if epoch == last_epoch or stopped():
@@ -122,13 +119,7 @@ class AdamSteps:
         self.squares = [0 * p for p in self.parameters]
         self.count = 0
 
-    def step(
-        self,
-        gradients: Sequence[Array],
-        rate: float | Array,
-        decay: float | Array | None = None,
-        epsilon: float = EPSILON,
-    ) -> None:
+    def step(self, gradients: Sequence[Array], rate: float | Array, decay: float = 0.0) -> None:
         """Move the parameters against their gradients; matrices also shrink by rate * decay.
 
         An array of rates has the leading axes of the stack: each network has its own.
@@ -138,7 +129,7 @@ class AdamSteps:
         if not stack_axes:
             rate = float(rate)  # NumPy's own float64 would lift single precision to double
         mean_share, square_share = 1 - BETA1**self.count, 1 - BETA2**self.count
-        shrunk = 1.0 if decay is None else 1 - rate * decay
+        shrunk = 1 - rate * decay
         rate = rate / mean_share
         for i, gradient in enumerate(gradients):
             theta, mean, square = self.parameters[i], self.means[i], self.squares[i]
@@ -152,10 +143,10 @@ class AdamSteps:
             xp = namespace(square)
             xp.divide(square, square_share, out=work)
             xp.sqrt(work, out=work)
-            work += epsilon
+            work += EPSILON
             xp.divide(mean, work, out=work)
             work *= _beside(rate, theta, stack_axes)
-            if decay is not None and theta.ndim - stack_axes > 1:
+            if decay and theta.ndim - stack_axes > 1:
                 theta *= _beside(shrunk, theta, stack_axes)
             theta -= work
 

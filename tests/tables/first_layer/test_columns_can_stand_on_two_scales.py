@@ -3,8 +3,7 @@
 import numpy as np
 
 from onegrad.functions import resolve_activation
-from onegrad.tables.first_layer.gradient import gradient_outer_product
-from onegrad.tables.first_layer.layer import Layer
+from onegrad.tables.first_layer.layer import Layer, gradient_outer_product
 from onegrad.tables.first_layer.scaling import SQUASH, ScaledRows, Scaling, weighted_quantiles
 
 RNG = np.random.default_rng(0)

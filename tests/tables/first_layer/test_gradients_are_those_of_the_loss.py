@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from onegrad.functions import resolve
-from onegrad.tables.first_layer.gradient import gradient_outer_product, weight_gradient
-from onegrad.tables.first_layer.layer import Layer
+from onegrad.tables.first_layer.layer import Layer, gradient_outer_product
+from onegrad.tables.first_layer.one_step import step_gradient
 from onegrad.tables.first_layer.scaling import ScaledRows, Scaling
 from onegrad.tables.model.targets import ClassTargets
 
@@ -28,7 +28,7 @@ def test_in_the_weights():
         square = ((ROWS.t - layer(weights)(ROWS.z) @ A) ** 2).sum(1)
         return 0.5 * ROWS.w @ square / ROWS.w.sum()
 
-    G = weight_gradient(ROWS, layer(W), A, lambda rows, h: rows.t - np.tanh(h) @ A)
+    G = step_gradient(ROWS, layer(W), A, "full", intercept=False)
     for place in np.ndindex(N, D):
         move = np.zeros((N, D))
         move[place] = H

@@ -7,8 +7,7 @@ import onegrad as og
 from onegrad.arrays import get_ops, to_numpy
 from onegrad.functions import resolve_activation
 from onegrad.ridge import NormalEquations
-from onegrad.tables.first_layer.gradient import gradient_outer_product
-from onegrad.tables.first_layer.layer import Layer
+from onegrad.tables.first_layer.layer import Layer, gradient_outer_product
 from onegrad.tables.first_layer.neurons import Neurons, NeuronSampler
 from onegrad.tables.first_layer.scaling import ScaledRows, Scaling
 

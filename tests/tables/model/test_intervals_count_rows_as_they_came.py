@@ -5,7 +5,7 @@ import pytest
 
 import onegrad as og
 from onegrad.exceptions import InvalidInput
-from onegrad.tables.model.calibration import interval_width
+from onegrad.tables.model.intervals import interval_width
 
 pytestmark = pytest.mark.filterwarnings("ignore:the model was learned from")
 

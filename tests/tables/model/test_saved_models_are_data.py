@@ -254,8 +254,8 @@ def test_forged_arrays_are_refused(files, saved):
 
 def test_numbers_too_large_to_predict_with_are_refused(files, saved):
     """Not NaN for numbers, and not the first class for classes."""
-    for model in ("numbers", "labels"):
-        for name in ("W", "b", "Fty", "F1"):
+    for model, names in {"numbers": ("W", "b", "Fty", "F1"), "labels": ("W", "F1")}.items():
+        for name in names:
             shutil.copy(files / model, saved)
             rewrite_model(saved, in_array(name, lambda a: np.sign(a) * 1.7e308))
             refused(saved)

@@ -41,7 +41,7 @@ def test_the_mean_is_that_of_the_definition():
 
 def neighbours_of(z, t, first=0, count=1):
     keys = np.arange(first, len(z), dtype=np.uint64)
-    empty = Neighbours(np.eye(z.shape[1]), count, 1.0, None, seed=0)
+    empty = Neighbours(np.eye(z.shape[1]), count, 1.0, None)
     return replace(empty, rows=empty.rows_of(keys, z[first:], t[first:], np.ones(len(keys))))
 
 

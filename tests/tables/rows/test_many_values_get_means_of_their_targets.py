@@ -29,7 +29,7 @@ def test_a_row_never_sees_its_own_target():
     rng = np.random.default_rng(0)
     codes, keys = rng.integers(0, 6, 400), rng.integers(0, 2**63, 400, dtype=np.uint64)
     t, w, folds = rng.standard_normal((400, 2)), rng.random(400), folds_of(keys)
-    means = TargetMeans.of(list("abcdef"), codes, t, w, folds, 0)
+    means = TargetMeans.of(list("abcdef"), codes, t, w, folds)
     assert set(folds) == set(range(FOLDS))
 
     def shrunk(rows):

@@ -12,9 +12,6 @@ leaves unexplained:
 3. the others make room for new ones, drawn with the metric in several ways (:mod:`.neurons`); of
    every few entrants the one that fits the residual best comes in.
 
-A search for classes that is alone makes a few long steps after the rounds,
-:math:`W \leftarrow W + s\,\frac{\|W\|}{\|G\|}\,G`.
-
 Everything is judged on held-out rows. Inputs come on two scales, and searches take turns on them:
 where one scale is wrong for a table, ridge leaves its neurons alone.
 """
@@ -32,10 +29,8 @@ from onegrad.functions import resolve_activation
 from onegrad.networks.cost import Cost, product_rate
 from onegrad.parallel.cores import blas_threads
 from onegrad.parallel.threads import thread_map
-from onegrad.tables.first_layer.gradient import gradient_outer_product, weight_gradient
-from onegrad.tables.first_layer.layer import Layer
+from onegrad.tables.first_layer.layer import Layer, gradient_outer_product
 from onegrad.tables.first_layer.neurons import Metric, Neurons, NeuronSampler
-from onegrad.tables.first_layer.scaling import ScaledRows
 from onegrad.tables.fitting.candidates import (
     FIRST_RIDGE,
     MIN_SINGLE_RIDGE,
@@ -54,7 +49,6 @@ from onegrad.tables.fitting.settings import (
 )
 from onegrad.tables.fitting.training_set import TrainingSet, metric_rows
 from onegrad.tables.model.report import listed
-from onegrad.tables.model.targets import NumericTargets, Targets
 from onegrad.tables.parts.learner import MANY_CLASSES, MANY_ROWS, FitSize, Learner
 from onegrad.tables.parts.table import PART_KINDS, learners
 
@@ -100,7 +94,6 @@ NARROW_PERIOD = 4  # one in so many rounds is made at half the width: a quarter 
 # parkinsons, noiseless, has a tenth of its error
 MAX_NOISELESS_RIDGE = 1e-5
 ROUND_PATIENCE = 4  # rounds without improvement after which they end
-STEP_LENGTHS = (0.3, 1.0)  # relative lengths of the gradient step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +104,6 @@ class Capacity(FitPlan):
     searches: int  # for them
     rounds: int  # of new neurons in a search, at most
     further: int  # with the neurons of all searches, at most, where targets have no noise
-    steps: int  # gradient steps after the rounds of a search, at most
 
 
 @dataclass(frozen=True)
@@ -171,12 +163,10 @@ class AlternatingSettings(Settings):
         if rounds is None:
             rounds = 32 if searches == 1 else 8 if self.classes else 24
         further = (1 if fast or many else 2) * rounds
-        # gradient steps on the logistic loss gain nothing for pooled neurons, and cost as rounds do
-        steps = 4 if self.classes and searches == 1 else 0
         members = self.members_for(rows)
         # both scales for classes if searches take turns
         both = self.width is None and self.classes and searches > 1
-        per_member = searches * (1 + rounds + 2 * steps) + (1 + further if searches > 1 else 0)
+        per_member = searches * (1 + rounds) + (1 + further if searches > 1 else 0)
         return Capacity(
             scale=self.inputs or ("both" if both else "standard"),
             members=members,
@@ -185,7 +175,6 @@ class AlternatingSettings(Settings):
             searches=searches,
             rounds=rounds,
             further=further,
-            steps=steps,
         )
 
     def members_for(self, rows: int) -> int:
@@ -266,13 +255,12 @@ class NeuronSearch:
     fine: bool = False
 
     def run(self) -> Candidates:
-        """Try all rounds and steps, the untrained layer first, and let held-out rows choose."""
+        """Try all rounds, the untrained layer first, and let held-out rows choose."""
         untrained = self.draw(self.width, np.eye(self.training_set.inputs))
         tried = [self.evaluate(untrained, FIRST_RIDGE, {"update": "none", "round": 0})]
         held_out = self.training_set.held_out
         if len(held_out):
             tried += self.rounds(tried[0])
-            tried += self.gradient_steps(lowest(tried))
         return Candidates(tried[0].layer, tried, choose(tried, held_out.w))
 
     def continue_from(self, candidate: Candidate) -> Iterator[Candidate]:
@@ -349,32 +337,13 @@ class NeuronSearch:
         staying = Neurons(candidate.layer.W[best], candidate.layer.b[best])
         return staying + self.sampler.best_entrants(entrants, residual, ENTRANTS_PER_PLACE)
 
-    def gradient_steps(self, candidate: Candidate) -> Iterator[Candidate]:
-        """Make gradient steps on the first layer, each of the better length, with new kinks."""
-        kinks = self.sampler.z[self.sampler.draw_rows(self.rng.random(self.width))]
-        for number in range(1, self.capacity.steps + 1 if self.capacity.rounds else 1):
-            W = candidate.layer.W
-            G = loss_gradient(self.training_set.update, candidate, self.training_set.targets)
-            length = np.linalg.norm(G)
-            if length == 0 or self.training_set.progress.stopped:
-                return
-            tried = []
-            for step in STEP_LENGTHS:
-                moved = self.sampler.place(W + step * np.linalg.norm(W) / length * G, kinks)
-                label = {"update": "gradient", "round": number, "step": step}
-                tried.append(self.evaluate(moved, candidate.ridge, label, worth=False))
-            yield from tried
-            candidate = lowest(tried)
-
     def draw(self, count: int, M: Floats) -> Neurons:
         """Draw new neurons of all kinds, for a metric M."""
         classes = self.settings.classes
         metric = Metric(M, METRIC_POWER[classes, self.capacity.searches > 1])
         return self.sampler.draw(NEURON_SHARES[classes], count, metric, self.rng)
 
-    def evaluate(
-        self, neurons: Neurons, first_ridge: float, label: Mapping[str, Any], worth: bool = True
-    ) -> Candidate:
+    def evaluate(self, neurons: Neurons, first_ridge: float, label: Mapping[str, Any]) -> Candidate:
         """Evaluate the layer of these neurons."""
         return evaluate_layer(
             self.training_set,
@@ -383,7 +352,7 @@ class NeuronSearch:
             ridge=number_or_none(self.settings.ridge),
             first_ridge=first_ridge,
             fine=self.fine,
-            worth=worth,
+            worth=True,
             single=self.settings.in_single,
         )
 
@@ -396,28 +365,11 @@ class NeuronSearch:
         """Return all neurons of layers, each on the scale whose turn it was."""
         parts = []
         for layer, turn in zip(layers, turns, strict=True):
-            W, first = (
-                np.zeros((len(layer.W), self.training_set.inputs)),
-                turn * layer.scaling.columns,
-            )
+            W = np.zeros((len(layer.W), self.training_set.inputs))
+            first = turn * layer.scaling.columns
             W[:, first : first + layer.W.shape[1]] = layer.W
             parts.append(Neurons(W, layer.b))
         return sum(parts[1:], parts[0])
-
-
-def loss_gradient(rows: ScaledRows, candidate: Candidate, targets: Targets) -> Floats:
-    r"""Return minus the (N, d) gradient of the logistic loss in W.
-
-    .. math:: r_i = 1_{y_i} - \mathrm{softmax}(2 f(z_i)) \quad\text{is its residual.}
-    """
-    layer, readout = candidate.layer, candidate.readout
-    assert not isinstance(targets, NumericTargets)
-
-    def residual(block: ScaledRows, _: Floats) -> Floats:
-        f = layer.features(block.z) @ readout.coef + readout.intercept
-        return targets.residual(f, block.t)
-
-    return weight_gradient(rows, layer, readout.coef[layer.width - len(layer.W) :], residual)
 
 
 def _flattened(value: Any) -> list[Any]:
@@ -428,6 +380,7 @@ def _flattened(value: Any) -> list[Any]:
 def describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the lines of a report, by name, on the rounds and corrections that were chosen."""
     updates, rounds = (_flattened(choice[key]) for key in ("update", "round"))
+    # version 0.3 could end with gradient steps
     names = {"neurons": "new neurons", "gradient": "gradient steps"}
     kinds = " or ".join(name for key, name in names.items() if key in updates)
     fewest, most = min(rounds), max(rounds)

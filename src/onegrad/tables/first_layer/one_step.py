@@ -18,10 +18,9 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.functions import resolve_activation
-from onegrad.tables.first_layer.gradient import weight_gradient
 from onegrad.tables.first_layer.layer import Layer
 from onegrad.tables.first_layer.neurons import NeuronSampler
-from onegrad.tables.first_layer.scaling import ScaledRows
+from onegrad.tables.first_layer.scaling import ScaledRows, clip
 from onegrad.tables.fitting.candidates import (
     FIRST_RIDGE,
     Candidate,
@@ -124,7 +123,7 @@ def learn(
         return replace(without_biases, W=W, b=-(W * kinks).sum(1))  # b_i = -w_i . z_j(i)
 
     untrained = layer(W)
-    G = step_gradient(training_set.update, untrained, A, settings)
+    G = step_gradient(training_set.update, untrained, A, settings.residual, settings.intercept)
     length = float(np.linalg.norm(G))
     unit = float(np.linalg.norm(W)) / length if length > 0 else 0.0
     step_rows = len(training_set.update)
@@ -161,15 +160,23 @@ def random_readout(law: str, shape: tuple[int, int], rng: np.random.Generator) -
     return draw[law](shape) / np.sqrt(shape[0])
 
 
-def step_gradient(rows: ScaledRows, layer: Layer, A: Floats, settings: OneStepSettings) -> Floats:
-    """Return minus the (N, d) gradient of half the mean squared loss."""
-    offset = (rows.w @ rows.t) / rows.w.sum() if settings.intercept else 0.0
+def step_gradient(
+    rows: ScaledRows, layer: Layer, A: Floats, residual: str, intercept: bool
+) -> Floats:
+    """Return minus the (N, d) gradient of half the mean squared loss; A (N, K) is the readout.
 
-    def residual(block: ScaledRows, h: Floats) -> Floats:
+    The clip of the inputs counts as the identity: a clipped input still says where f grows.
+    """
+    offset = (rows.w @ rows.t) / rows.w.sum() if intercept else 0.0
+    G = np.zeros_like(layer.W)
+    for block in rows.blocks():
+        h = layer.preactivations(block.z)
         r = block.t - offset
-        return r - layer.activation(h) @ A if settings.residual == "full" else r
-
-    return weight_gradient(rows, layer, A, residual)
+        if residual == "full":
+            r = r - layer.activation(h) @ A
+        slopes = layer.activation.derivative(h)
+        G += ((r * block.w[:, None]) @ A.T * slopes).T @ clip(block.z, layer.bound)
+    return G / rows.w.sum()
 
 
 def implied_alpha(choice: Mapping[str, Any]) -> float:

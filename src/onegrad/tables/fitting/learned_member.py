@@ -1,4 +1,9 @@
-"""One member of a committee, as its held-out rows choose its parts and their weights.
+r"""One member of a committee, as its held-out rows choose its parts and their weights.
+
+.. math:: f(x) = c_1\,a\cdot f(x) + \sum_p c_p\,p(x)
+
+with ridge regression on the features and the parts of the table. No weight is negative; for numbers
+they add up to one.
 
 Where the gain of a part is within the noise of the held-out rows it is left out, and costs nothing.
 Weights and probabilities rest on parts that have not seen these rows; in the model, parts have seen
@@ -7,11 +12,13 @@ all rows of the sample.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import scipy
 
 from onegrad.arrays import Floats
 from onegrad.ridge import Moments, Readout
@@ -20,19 +27,15 @@ from onegrad.tables.fitting.fit_progress import interruptible
 from onegrad.tables.fitting.training_set import TrainingSet
 from onegrad.tables.model.fitted import Member
 from onegrad.tables.model.targets import Link, NumericTargets, label_rows
-from onegrad.tables.parts.learner import (
-    SCORE_UNIT,
-    LearnedPart,
-    Learner,
-    PartFit,
-    Scores,
-    Trial,
-    best_weights,
-    weighted_sum,
-)
+from onegrad.tables.parts.learner import LearnedPart, Learner, PartFit, Trial
 
 MIN_ROWS = 50  # of the sample, from which parts are looked for
 MIN_HELD_OUT_LABELS = 100  # fewer are often all right, whatever the weights
+MAX_PART_WEIGHT = 50.0  # of a part of the scores, in units of the logits
+LARGE = 1e3  # relative size of a constraint beside what it constrains
+SCORE_UNIT = 2.0  # logits of a score of one: weights are given in scores
+
+Scores = Mapping[str, Floats]  # (m, K) of held-out rows, by the name of the part
 
 
 @dataclass(frozen=True)
@@ -70,25 +73,18 @@ class LearnedMember:
         predicted = weighted_sum(scores, weights.values())
         return replace(self, predicted=predicted, weights=weights)
 
-    def is_better(self, other: LearnedMember, errors: float = 1.0) -> bool:
-        """Return whether its loss is lower than another's by more than so many standard errors."""
-        return significant_gain(other.losses, self.losses, self.judged.held_out.w, errors)
-
-    def scaled(self, factor: float) -> LearnedMember:
-        """Return the member whose parts are all multiplied by a factor."""
+    def with_common_slope(self) -> LearnedMember:
+        """Return the member whose scores, for labels, are best at the slope of a committee."""
+        rows, targets = self.judged.held_out, self.training_set.targets
+        if isinstance(targets, NumericTargets) or not len(rows) or self.link is not None:
+            return self
+        factor = targets.slope(self.predicted, rows.t, rows.w) / SCORE_UNIT
         return replace(
             self,
             weights={name: factor * weight for name, weight in self.weights.items()},
             predicted=factor * self.predicted,
             parts=tuple(part.scaled(factor) for part in self.parts),
         )
-
-    def with_common_slope(self) -> LearnedMember:
-        """Return the member whose scores, for labels, are best at the slope of a committee."""
-        rows, targets = self.judged.held_out, self.training_set.targets
-        if isinstance(targets, NumericTargets) or not len(rows) or self.link is not None:
-            return self
-        return self.scaled(targets.slope(self.predicted, rows.t, rows.w) / SCORE_UNIT)
 
     @property
     def readout(self) -> Readout:
@@ -121,12 +117,12 @@ def choose_parts(
 
     `seed` is that of the keys of rows, `number` that of the member.
     """
-    training_set, judged, best = ridge.training_set, ridge.judged, ridge.best
+    training_set, judged = ridge.training_set, ridge.judged
     rows, targets = judged.held_out, training_set.targets
     if not len(rows) or len(training_set.keys) < MIN_ROWS:
         return ridge
-    member, scores = ridge, {"ridge": best.predicted}
-    fit, chosen = PartFit(training_set, judged, best, seed, number), dict[str, Trial]()
+    member, scores = ridge, {"ridge": ridge.best.predicted}
+    fit, chosen = PartFit(training_set, judged, ridge.best, seed, number), dict[str, Trial]()
     if not isinstance(targets, NumericTargets) and len(rows) < MIN_HELD_OUT_LABELS:
         for name, learner in learners.items():
             for trial in learner.trials(fit) if learner.share_of_few else ():
@@ -138,16 +134,51 @@ def choose_parts(
             members = [member.weighted({**scores, name: each.predicted}) for each in trials]
             if not members:
                 continue
-            number = int(np.argmin([each.loss for each in members]))
-            if members[number].is_better(member, learner.min_errors):
-                member, chosen[name] = members[number], trials[number]
-                scores[name] = trials[number].predicted
+            best = int(np.argmin([each.loss for each in members]))
+            losses = member.losses, members[best].losses
+            if significant_gain(*losses, rows.w, learner.min_errors):
+                member, chosen[name] = members[best], trials[best]
+                scores[name] = trials[best].predicted
         parts = [
             trial.learned(name, weight)
             for name, trial in chosen.items()
             if (weight := member.weights[name])
         ]
     return replace(member, parts=tuple(parts))
+
+
+def best_weights(training_set: TrainingSet, scores: Scores) -> dict[str, float]:
+    """Return the weights, none negative, that make the loss of the held-out rows smallest."""
+    targets, rows = training_set.targets, training_set.held_out
+    if len(scores) == 1:
+        return dict.fromkeys(scores, 1.0)
+    if isinstance(targets, NumericTargets):
+        root = np.sqrt(rows.w)[:, None]
+        columns = [(root * targets.clipped(each)).ravel() for each in scores.values()]
+        size = max(np.abs(column).max() for column in columns) + 1.0
+        one = np.full((1, len(scores)), LARGE * size * math.sqrt(rows.t.size))  # they add up to one
+        A = np.concatenate([np.stack(columns, 1), one])
+        solution, _ = scipy.optimize.nnls(A, np.append((root * rows.t).ravel(), one[0, 0]))
+        return dict(zip(scores, (solution / solution.sum()).tolist(), strict=True))
+
+    def loss(weights: Floats) -> float:
+        logits = weighted_sum(scores, weights.tolist())
+        return targets.posterior_loss(logits, rows.t, rows.w, float(weights.sum()))
+
+    result = scipy.optimize.minimize(
+        loss,
+        np.ones(len(scores)),
+        bounds=[(0.0, MAX_PART_WEIGHT)] * len(scores),
+        method="L-BFGS-B",
+        options={"maxiter": 50},
+    )
+    return dict(zip(scores, (result.x / SCORE_UNIT).tolist(), strict=True))
+
+
+def weighted_sum(scores: Scores, weights: Iterable[float]) -> Floats:
+    """Return the weighted sum of scores."""
+    pairs = zip(weights, scores.values(), strict=True)
+    return np.asarray(sum(weight * each for weight, each in pairs))
 
 
 def barely_weighed(member: LearnedMember, name: str, trial: Trial, share: float) -> LearnedMember:

@@ -19,8 +19,7 @@ from onegrad.arrays.memory import free_bytes
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.io.progress import Progress, as_progress
 from onegrad.parallel.cores import blas_threads, thread_count
-from onegrad.tables.first_layer.gradient import gradient_outer_product
-from onegrad.tables.first_layer.layer import Layer
+from onegrad.tables.first_layer.layer import Layer, gradient_outer_product
 from onegrad.tables.fitting.fit_progress import FitProgress, interruptible
 from onegrad.tables.fitting.learned_member import LearnedMember, choose_parts, summary_of
 from onegrad.tables.fitting.settings import Learn, Settings
@@ -110,9 +109,9 @@ def fit(
             rows = scaled.rows[sample.keys >= np.uint64(skip_below)]
             tally = replace(tally, z=rows.z, t=rows.t)
     parts = [
-        final
+        final.scaled(1 / len(learned))
         for each in learned
-        for part in each.scaled(1 / len(learned)).parts
+        for part in each.parts
         for final in part.final
     ]
     return Fitted(
@@ -121,7 +120,8 @@ def fit(
         encoding,
         statistics,
         parts=tuple(parts),
-        learned_from=LearnedRows(sample.keys, seed, chosen),
+        learned_from=LearnedRows(sample.keys, chosen),
+        seed=seed,
     ).with_tally(tally)
 
 

@@ -74,11 +74,8 @@ STATISTICS = declared(
 )
 TALLY = {"keys": KEYS} | declared("weights: rows; copies: rows")
 TALLY_ROWS = declared("z: rows inputs; t: rows outputs")
-# entries of the header with numbers; those that are not finite were written as text
-NUMERIC_ENTRIES = (
-    *("layer", "choice", "trials", "parameters", "ridges", "slope", "weight"),
-    *("link_rows", "effective_rows", "parts"),
-)
+# entries of the header with names; in others, numbers that are not finite were written as text
+ENTRIES_OF_NAMES = ("encoding", "names")
 
 
 def save(estimator: Any, path: str | Path, rows: str = "sums") -> None:
@@ -123,7 +120,7 @@ def _header(fitted: Fitted) -> dict[str, Any]:
     layer, member, statistics = fitted.layers[0], fitted.members[0], fitted.statistics
     targets, learned = fitted.targets, fitted.learned_from
     return {
-        "encoding": None if fitted.encoding is None else fitted.encoding.to_list(),
+        "encoding": fitted.encoding and fitted.encoding.columns,
         "layer": {
             "activation": layer.activation.name,
             "activation_values": layer.activation(PROBES).tolist(),
@@ -149,8 +146,8 @@ def _header(fitted: Fitted) -> dict[str, Any]:
         "changes": [fitted.changes.added, fitted.changes.removed],
         "labels": targets.outputs if isinstance(targets, MultilabelTargets) else None,
         "label_type": str(targets.values.dtype) if isinstance(targets, ClassTargets) else None,
-        "tally_seed": None if fitted.tally is None else fitted.tally.seed,
-        "learned_from": learned and {"seed": learned.seed, "chosen": learned.chosen},
+        "seed": fitted.seed,
+        "chosen": learned and learned.chosen,
     }
 
 
@@ -205,7 +202,7 @@ def read_model(path: str | Path, estimators: Mapping[str, Callable[..., Any]]) -
             raise InvalidInput("format", header["format"], problem=problem)
         if header["format"] == FORMAT_OF_0_3:
             _translate_from_0_3(header, arrays)
-        header |= {key: numbers_of(header[key]) for key in NUMERIC_ENTRIES}
+        header |= {k: numbers_of(v) for k, v in header.items() if k not in ENTRIES_OF_NAMES}
         name, parameters = header["estimator"], header["parameters"]
         if name not in estimators:
             raise InvalidInput("estimator", name, problem="it is unknown")
@@ -234,12 +231,15 @@ def read_model(path: str | Path, estimators: Mapping[str, Callable[..., Any]]) -
 
 def _translate_from_0_3(header: dict[str, Any], arrays: Arrays) -> None:
     """Change what a file of version 0.3 holds to what this version writes."""
+    seeds = [header["tally_seed"], *(facts["seed"] for facts in header["neighbours"])]
     for column in header["encoding"] or ():  # the text "None" stood for missing values, too
         means = column["target_means"] = column.pop("statistics")
+        seeds.append(None if means is None else means["seed"])
         for owner, name in ((column, "categories"), (means or {}, "values")):
             if owner.get(name):
                 owner[name] = [None if value == NONE else value for value in owner[name]]
     arrays["predicted"] = arrays.pop("residual_predictions")
+    header["seed"] = next((seed for seed in seeds if seed is not None), 0)
     header["parts"] = []  # in the order in which they were added up
 
     def add(part: str, facts: Mapping[str, Any], named: Arrays) -> None:
@@ -305,10 +305,10 @@ class ModelReader:
         header = self.header
         (shares,) = self.take(declared("class_shares: classes")).values()
         added, removed = map(int, header["changes"])
-        learned, tally = header.get("learned_from"), self._tally()
-        if learned is not None:
+        learned, tally = None, self._tally()
+        if "learned_keys" in self.arrays:
             (keys,) = self.take({"learned_keys": KEYS}).values()
-            learned = LearnedRows(keys, int(learned["seed"]), bool(learned["chosen"]))
+            learned = LearnedRows(keys, bool(header["chosen"]))
         return Fitted(
             tuple(self._members(tally)),
             self.targets,
@@ -326,6 +326,7 @@ class ModelReader:
             tuple(self._parts()),
             float(header.get("weight_unit", 1.0)),
             learned,
+            int(header["seed"]),
         )
 
     def _targets(self) -> Targets:
@@ -350,10 +351,9 @@ class ModelReader:
         return ClassTargets(values, weights)
 
     def _tally(self) -> Tally | None:
-        if self.header["tally_seed"] is None:
+        if "row_keys" not in self.arrays:
             return None
-        named = self.take(TALLY if "row_z" not in self.arrays else TALLY | TALLY_ROWS, "row_")
-        return Tally(**named, seed=int(self.header["tally_seed"]))
+        return Tally(**self.take(TALLY | TALLY_ROWS if "row_z" in self.arrays else TALLY, "row_"))
 
     def _members(self, tally: Tally | None) -> Iterator[Member]:
         header, of_layer = self.header, self.header["layer"]

@@ -56,8 +56,7 @@ class LearnedRows:
     """The rows from which everything but the sums over rows was learned: their keys, in order."""
 
     keys: RowKeys
-    seed: int  # of the keys
-    chosen: bool = False  # by `learn_from`: then other rows come and go without a trace
+    chosen: bool  # by `learn_from`: then other rows come and go without a trace
 
 
 @dataclass(frozen=True)
@@ -230,6 +229,7 @@ class Fitted:
     parts: tuple[Part, ...] = ()  # of all members, each times its weight and 1/M
     weight_unit: float = 1.0  # in which the weights of rows are
     learned_from: LearnedRows | None = None  # None in a model of version 0.3
+    seed: int = 0  # of the keys of rows
 
     def __repr__(self) -> str:
         return f"Fitted({len(self.members)} networks, {self.rows} rows)"
@@ -256,12 +256,6 @@ class Fitted:
     def rows(self) -> int:
         """Number of rows that are in the model."""
         return self.members[0].sums.rows
-
-    @property
-    def seed(self) -> int:
-        """Seed of the keys of rows."""
-        owners = (self.learned_from, self.tally, *self.row_parts)
-        return next((owner.seed for owner in owners if owner is not None), 0)
 
     @property
     def is_frozen(self) -> bool:

@@ -13,8 +13,7 @@ from onegrad.arrays import Floats, get_ops, to_numpy
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.parallel.threads import thread_map
 from onegrad.ridge import Moments
-from onegrad.tables.first_layer.gradient import gradient_outer_product
-from onegrad.tables.first_layer.layer import Layer
+from onegrad.tables.first_layer.layer import Layer, gradient_outer_product
 from onegrad.tables.first_layer.scaling import ScaledRows
 from onegrad.tables.model.fitted import Fitted, RowChanges
 from onegrad.tables.model.permutation_importance import inputs_by_column, permutation_importances
@@ -61,7 +60,7 @@ class MomentsPass:
             keep = np.flatnonzero(row_keys(X, y, self.seed) >= np.uint64(self.skip_below))
             X, y, w = take_rows(X, keep), y[keep], w[keep]
         t = self.targets.encode(y)
-        x = encode(X, self.encoding, training=True)
+        x = encode(X, self.encoding, self.seed)
         return RowSums(self.moments(x, t, self.targets.weighted(t, w)))
 
     def moments(self, x: Floats, t: Floats, w: Floats) -> tuple[Moments, ...]:
@@ -104,13 +103,13 @@ def sum_rows(partition: Partition, fitted: Fitted, device: str) -> RowSums | Non
 
     def of_block(block: RowBlock) -> RowSums:
         targets, y, weights = fitted.targets, block_targets(block), block_weights(block)
-        x, t = encode(block.X, fitted.encoding, training=True), targets.encode(y)
+        x, t = encode(block.X, fitted.encoding, fitted.seed), targets.encode(y)
         keys, w = block_keys(block, fitted), targets.weighted(t, weights)
         z = fitted.layers[0].scaling(x)
         tally_of_rows, weighty = None, weights > 0  # rows of weight zero do not exist
         if tally is not None:
             rows = (None, None) if tally.z is None else (z, t)
-            every = Tally(keys, weights, np.ones(len(keys)), tally.seed, *rows)
+            every = Tally(keys, weights, np.ones(len(keys)), *rows)
             tally_of_rows = every[weighty].distinct()
         if isinstance(targets, NumericTargets) and weighty.any():
             own_keys = None if tally is None else keys[weighty]

@@ -1,31 +1,19 @@
-r"""Learners of parts: what they learn from, and how held-out rows weigh their scores.
-
-.. math:: f(x) = c_1\,a\cdot f(x) + \sum_p c_p\,p(x)
-
-with ridge regression on the features and the parts of the table. No weight is negative; for numbers
-they add up to one.
-"""
+"""Learners of parts: what they learn from, and what held-out rows choose from."""
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy
 
 from onegrad.arrays import Floats
 from onegrad.tables.fitting.candidates import Candidate
 from onegrad.tables.fitting.training_set import TrainingSet
-from onegrad.tables.model.targets import NumericTargets
 from onegrad.tables.parts.part import Part
 
-MAX_PART_WEIGHT = 50.0  # of a part of the scores, in units of the logits
-LARGE = 1e3  # relative size of a constraint beside what it constrains
-SCORE_UNIT = 2.0  # logits of a score of one: weights are given in scores
 MANY_ROWS = 8_000  # from which larger parts, and further searches for neurons, pay
 MANY_CLASSES = 10  # from which they do
 
@@ -112,40 +100,3 @@ class Learner(ABC):
     @abstractmethod
     def flops(self, size: FitSize) -> float:
         """Number of operations of a product in the time that it typically takes."""
-
-
-Scores = Mapping[str, Floats]  # (m, K) of held-out rows, by the name of the part
-
-
-def best_weights(training_set: TrainingSet, scores: Scores) -> dict[str, float]:
-    """Return the weights, none negative, that make the loss of the held-out rows smallest."""
-    targets, rows = training_set.targets, training_set.held_out
-    if len(scores) == 1:
-        return dict.fromkeys(scores, 1.0)
-    if isinstance(targets, NumericTargets):
-        root = np.sqrt(rows.w)[:, None]
-        columns = [(root * targets.clipped(each)).ravel() for each in scores.values()]
-        size = max(np.abs(column).max() for column in columns) + 1.0
-        one = np.full((1, len(scores)), LARGE * size * math.sqrt(rows.t.size))  # they add up to one
-        A = np.concatenate([np.stack(columns, 1), one])
-        solution, _ = scipy.optimize.nnls(A, np.append((root * rows.t).ravel(), one[0, 0]))
-        return dict(zip(scores, (solution / solution.sum()).tolist(), strict=True))
-
-    def loss(weights: Floats) -> float:
-        logits = weighted_sum(scores, weights.tolist())
-        return targets.posterior_loss(logits, rows.t, rows.w, float(weights.sum()))
-
-    result = scipy.optimize.minimize(
-        loss,
-        np.ones(len(scores)),
-        bounds=[(0.0, MAX_PART_WEIGHT)] * len(scores),
-        method="L-BFGS-B",
-        options={"maxiter": 50},
-    )
-    return dict(zip(scores, (result.x / SCORE_UNIT).tolist(), strict=True))
-
-
-def weighted_sum(scores: Scores, weights: Iterable[float]) -> Floats:
-    """Return the weighted sum of scores."""
-    pairs = zip(weights, scores.values(), strict=True)
-    return np.asarray(sum(weight * each for weight, each in pairs))

@@ -22,7 +22,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput
-from onegrad.tables.first_layer.gradient import gradient_outer_product
+from onegrad.tables.first_layer.layer import gradient_outer_product
 from onegrad.tables.first_layer.scaling import row_slices
 from onegrad.tables.fitting.training_set import TrainingSet, metric_rows
 from onegrad.tables.parts.learner import FitSize, Learner, PartFit, Trial
@@ -74,7 +74,6 @@ class Neighbours(RowPart):
     count: int  # k, the neighbour whose distance is the width of the kernel
     share: float  # what the mean target of the neighbours counts in the prediction
     rows: NearbyRows  # those that are in the model now
-    seed: int  # of the keys of rows
 
     def __call__(self, z: Floats, keys: RowKeys | None = None) -> Floats:
         near = nearest(points(z, self.root), self.rows, keys)
@@ -96,7 +95,7 @@ class Neighbours(RowPart):
 
     @property
     def facts(self) -> dict[str, Any]:
-        return {"count": self.count, "share": self.share, "seed": self.seed}
+        return {"count": self.count, "share": self.share}
 
     @classmethod
     def specs(cls, _: Mapping[str, Any]) -> dict[str, ArraySpec]:
@@ -114,10 +113,10 @@ class Neighbours(RowPart):
     @classmethod
     def from_arrays(cls, arrays: NamedArrays, facts: Mapping[str, Any], _: int) -> Self:
         rows = NearbyRows(*(arrays[name] for name in ("keys", "points", "t", "w")))
-        count, share, seed = int(facts["count"]), float(facts["share"]), int(facts["seed"])
+        count, share = int(facts["count"]), float(facts["share"])
         if not count > 0 or not np.isfinite(share):
             raise InvalidInput("neighbours", problem="their number and share must be positive")
-        return cls(arrays["root"], count, share, rows, seed)
+        return cls(arrays["root"], count, share, rows)
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ class NeighbourSearch(Learner):
         """Return the neighbours among all rows of the sample."""
         rows = fit.training_set.without_held_out.fit
         near = NearbyRows(fit.training_set.keys, points(rows.z, root), rows.t, rows.w)
-        return [Neighbours(root, count, 1.0, near.nearby(), fit.seed)]
+        return [Neighbours(root, count, 1.0, near.nearby())]
 
     def flops(self, size: FitSize) -> float:
         """Distances of held-out rows to all others."""

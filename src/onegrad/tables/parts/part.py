@@ -122,7 +122,6 @@ class RowPart(Part):
     """A part that rows join as they come to the model, and that forgets those that leave it."""
 
     rows: Any  # that it knows: values which add and subtract
-    seed: int  # of the keys of rows
 
     @abstractmethod
     def rows_of(self, keys: RowKeys, z: Floats, t: Floats, w: Floats) -> Any:

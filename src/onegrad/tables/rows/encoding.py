@@ -28,7 +28,6 @@ import pyarrow.compute as pc
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput
-from onegrad.io.json_values import json_values
 from onegrad.tables.rows.kinds import KINDS, NONE, ColumnType, kind_of
 from onegrad.tables.rows.likely_mistakes import (
     warn_of_infinities,
@@ -59,7 +58,6 @@ class TargetMeans:
     weights, sums : (folds, values) sums of weights, (folds, values, K) of weighted targets.
     mean : (K,) mean of the targets of all rows.
     strength : m, how many rows the mean of all targets counts for.
-    seed : of the keys that make the folds.
     """
 
     values: tuple[Category, ...]
@@ -67,7 +65,6 @@ class TargetMeans:
     sums: Floats
     mean: Floats
     strength: float
-    seed: int
 
     @property
     def outputs(self) -> int:
@@ -88,7 +85,7 @@ class TargetMeans:
 
     @classmethod
     def of(
-        cls, values: Sequence[Category], codes: Codes, t: Floats, w: Floats, folds: Codes, seed: int
+        cls, values: Sequence[Category], codes: Codes, t: Floats, w: Floats, folds: Codes
     ) -> TargetMeans:
         """Sum over rows with these values (by number, -1 for others), targets, weights, folds."""
         frequent = codes >= 0
@@ -100,7 +97,7 @@ class TargetMeans:
         mean = w @ t / w.sum()
         squares = w[frequent] @ (t[frequent] - mean) ** 2
         strength = _strength(weights.sum(0), sums.sum(0), mean, squares)
-        return cls(tuple(values), weights, sums, mean, strength, seed)
+        return cls(tuple(values), weights, sums, mean, strength)
 
     @classmethod
     def from_dict(cls, json_values: Mapping[str, Any]) -> TargetMeans:
@@ -114,7 +111,6 @@ class TargetMeans:
             sums.reshape(FOLDS, len(values), len(mean)),
             mean,
             float(json_values["strength"]),
-            int(json_values["seed"]),
         )
 
 
@@ -247,27 +243,26 @@ class Encoding:
         table, means = convert_columns(table), None
         if t is not None:
             folds = folds_of(row_keys(table, None, seed))
-            means = partial(TargetMeans.of, t=t, w=w, folds=folds, seed=seed)
+            means = partial(TargetMeans.of, t=t, w=w, folds=folds)
         return cls(tuple(_learn_column(name, table[name], means) for name in table.column_names))
 
     def select(self, table: Tabular) -> Tabular:
         """Return these columns, in order, of a table that has them in any order among others."""
         return convert_columns(table, self.column_types, only=True)
 
-    def __call__(self, table: Tabular, training: bool = False) -> Floats:
-        """(n, d) numbers; of rows to learn from, no row's target is among its own inputs."""
-        table = self.select(table)
-        seeds = [c.target_means.seed for c in self.columns if c.target_means is not None]
-        folds = folds_of(row_keys(table, None, seeds[0])) if training and seeds else None
+    def __call__(self, table: Tabular, seed: int | None = None) -> Floats:
+        """(n, d) numbers; of rows to learn from, no row's target is among its own inputs.
+
+        These rows come with the seed that `learn` had.
+        """
+        table, folds = self.select(table), None
+        if seed is not None and any(c.target_means is not None for c in self.columns):
+            folds = folds_of(row_keys(table, None, seed))
         return np.concatenate([c.encode(values, folds) for c, values in self.pairs(table)]).T
 
     def pairs(self, table: Tabular) -> Iterator[tuple[ColumnEncoding, Any]]:
         """Return the encodings with their columns of a table, in the type of their kind."""
         return zip(self.columns, self.select(table).columns, strict=True)
-
-    def to_list(self) -> list[dict[str, Any]]:
-        """Return the columns as JSON values."""
-        return [json_values(column) for column in self.columns]
 
     @classmethod
     def from_list(cls, columns: Sequence[Mapping[str, Any]]) -> Encoding:
@@ -333,10 +328,10 @@ def _learn_column(
     return ColumnEncoding(name, kind, categories, target_means=means, open=is_open)
 
 
-def encode(X: Tabular, encoding: Encoding | None, training: bool = False) -> Floats:
+def encode(X: Tabular, encoding: Encoding | None, seed: int | None = None) -> Floats:
     """Return rows as a float64 matrix: a table through its encoding, a matrix as it is.
 
-    `training` rows are among those whose targets are learned from.
+    `seed` is that of the encoding, for rows whose targets are learned from.
     """
     if encoding is None:
         if is_table(X):
@@ -345,7 +340,7 @@ def encode(X: Tabular, encoding: Encoding | None, training: bool = False) -> Flo
     if not is_table(X):
         problem = "the model was fitted on named columns; pass a table with these names"
         raise InvalidInput("X", problem=problem)
-    return encoding(X, training)
+    return encoding(X, seed)
 
 
 def input_names(encoding: Encoding | None, inputs: int) -> list[str]:

@@ -75,7 +75,7 @@ class KeyedRows:
 
 @dataclass(frozen=True)
 class Tally(KeyedRows):
-    """The rows in a sum: keys in increasing order, their seed, and of each its weight and copies.
+    """The rows in a sum: keys in increasing order, and of each its weight and copies.
 
     A sum of rows does not say what is in it. The tally does, for as many rows as are worth it, so
     that a row that was never added cannot be removed. Copies are the numbers of rows; of a row that
@@ -87,7 +87,6 @@ class Tally(KeyedRows):
     summed = ("weights", "copies")
     weights: Floats
     copies: Floats
-    seed: int
     z: Floats | None = None  # scaled inputs
     t: Floats | None = None  # and targets
 
@@ -178,7 +177,7 @@ def sample_block(
         label_weights = dict(zip(distinct.tolist(), sums.tolist(), strict=True))
     keys = row_keys(X, y, seed)
     copies = np.ones(len(w))
-    tally = Tally(keys, w, copies, seed).distinct()
+    tally = Tally(keys, w, copies).distinct()
     return Sample(keys, X, y, w, copies, size, seed, label_weights, tally).distinct(size)
 
 

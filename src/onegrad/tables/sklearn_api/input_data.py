@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -128,14 +128,12 @@ def more_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
     check_plain(X=X, y=y, sample_weight=sample_weight)
     sample_weight = in_units(sample_weight, estimator.fitted_.weight_unit)
     encoding: Encoding | None = estimator.fitted_.encoding
+    rows = _as_fitted(estimator, X, encoding)
     if is_source(X):
-        return with_learned_types(source(X, y, sample_weight), encoding)
-    if encoding is None:
-        X = _without_gaps(estimator, validate_data(estimator, X, reset=False, **MATRIX_CHECKS))
-        return _with_targets(estimator, X, y, sample_weight)
-    table = _as_fitted_table(estimator, X, encoding)
-    warn(*UnknownValues().count(encoding, table).warnings)
-    return with_learned_types(_with_targets(estimator, table, y, sample_weight), encoding)
+        return with_learned_types(source(rows, y, sample_weight), encoding)
+    if encoding is not None:
+        warn(*UnknownValues().count(encoding, rows).warnings)
+    return with_learned_types(_with_targets(estimator, rows, y, sample_weight), encoding)
 
 
 def _matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -154,7 +152,10 @@ def _with_targets(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
         raise InvalidInput("X", problem=problem)
     y = estimator._validated_targets(y)
     check_consistent_length(X, y)
-    return source(X, y, _weights(sample_weight, X))
+    if sample_weight is not None:
+        checks = {"dtype": np.float64, "ensure_non_negative": True}
+        sample_weight = _check_sample_weight(sample_weight, np.empty((X.shape[0], 1)), **checks)
+    return source(X, y, sample_weight)
 
 
 def weight_unit(sample_weight: Any) -> float:
@@ -166,17 +167,8 @@ def weight_unit(sample_weight: Any) -> float:
 
 def in_units(sample_weight: Any, unit: float) -> Any:
     """Return weights in a unit."""
-    return (
-        sample_weight if unit == 1.0 or sample_weight is None else np.asarray(sample_weight) / unit
-    )
-
-
-def _weights(sample_weight: Any, X: Any) -> Floats | None:
-    if sample_weight is None:
-        return None
-    rows = np.empty((_num_samples(X), 1))
-    checks = {"dtype": np.float64, "ensure_non_negative": True}
-    return _check_sample_weight(sample_weight, rows, **checks)
+    plain = unit == 1.0 or sample_weight is None
+    return sample_weight if plain else np.asarray(sample_weight) / unit
 
 
 def column_names(columns: Any, names: Sequence[str]) -> list[str]:
@@ -207,18 +199,9 @@ def numeric_blocks(estimator: Any, X: Any) -> Iterator[Floats]:
     """Yield blocks of numeric inputs of a fitted estimator; warn of values it does not know."""
     check_plain(X=X)
     encoding: Encoding | None = estimator.fitted_.encoding
-    if encoding is None and type(X) is dict:
-        problem = "it is a dict of columns, and the model was fitted on a matrix; pass a matrix"
-        raise InvalidInput("X", problem=problem)
-    if encoding is None and not is_source(X):
-        X = _without_gaps(estimator, validate_data(estimator, X, reset=False, **MATRIX_CHECKS))
-        if not issparse(X):
-            yield X
-            return
-    if encoding is not None and not is_source(X):
-        X = source(_as_fitted_table(estimator, X, encoding))
+    data = source(_as_fitted(estimator, X, encoding))
     width, unknown, rows = len(estimator.input_names_), UnknownValues(), 0
-    for block in with_learned_types(source(X), encoding).blocks():
+    for block in with_learned_types(data, encoding).blocks():
         x = encode(block.X, encoding)
         if x.ndim != 2 or x.shape[1] != width:
             raise InvalidInput("X", problem=f"its shape is {x.shape}; the model has {width} inputs")
@@ -271,8 +254,15 @@ def with_learned_types(data: Source, encoding: Encoding | None) -> Source:
     return data if encoding is None else data.with_types(encoding.column_types, only=True)
 
 
-def _as_fitted_table(estimator: Any, X: Any, encoding: Encoding) -> Any:
-    """Return a frame or a matrix as a table with the columns of the fit, in order."""
+def _as_fitted(estimator: Any, X: Any, encoding: Encoding | None) -> Any:
+    """Return a frame or a matrix as what the model was fitted on; a source as it is."""
+    if is_source(X):
+        return X
+    if encoding is None:
+        if type(X) is dict:
+            problem = "it is a dict of columns, and the model was fitted on a matrix; pass a matrix"
+            raise InvalidInput("X", problem=problem)
+        return _without_gaps(estimator, validate_data(estimator, X, reset=False, **MATRIX_CHECKS))
     if not is_frame(X):
         X = _matrix(estimator, X, reset=False)
         return matrix_table(X.toarray() if issparse(X) else X, encoding.names)
@@ -288,23 +278,21 @@ class UnknownValues:
     """Counts, by column, of values that an encoding does not know and gaps that it has not seen."""
 
     def __init__(self) -> None:
-        self.counts: dict[str, Counter[str]] = {}
+        self.counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.gaps: Counter[str] = Counter()
 
     def count(self, encoding: Encoding, table: Any) -> UnknownValues:
         """Count the values of one more table."""
         for column, values in encoding.pairs(table):
-            if unseen := column.unseen_values(values):
-                self.counts.setdefault(column.name, Counter()).update(unseen)
-            if gaps := column.count_gaps(values):
-                self.gaps[column.name] += gaps
+            self.counts[column.name].update(column.unseen_values(values))
+            self.gaps[column.name] += column.count_gaps(values)
         return self
 
     @property
     def warnings(self) -> list[UnknownValueWarning]:
         """One warning per column."""
-        unknown = [_unknown_value_warning(name, values) for name, values in self.counts.items()]
-        return [*unknown, *(_gap_warning(name, count) for name, count in self.gaps.items())]
+        unknown = [_unknown_value_warning(name, v) for name, v in self.counts.items() if v]
+        return [*unknown, *(_gap_warning(name, n) for name, n in self.gaps.items() if n)]
 
 
 def _gap_warning(column: str, count: int) -> UnknownValueWarning:

@@ -13,8 +13,8 @@ from sklearn.utils.validation import column_or_1d
 from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput
 from onegrad.pictures.model_plots import draw_calibration, draw_intervals, draw_predictions
-from onegrad.tables.model.calibration import interval_width, local_widths
 from onegrad.tables.model.fitted import Fitted
+from onegrad.tables.model.intervals import interval_width, local_widths
 from onegrad.tables.model.targets import (
     REGRESSION,
     ClassTargets,

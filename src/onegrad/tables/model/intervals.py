@@ -1,55 +1,13 @@
-"""Rows that say how far predictions lie off: their residuals when left out, and their weights.
+"""Widths of intervals, from the residuals of rows that were left out and their weights."""
 
-Equal rows are kept once. Each of them counts in a quantile, and leaving one of them out leaves the
-others in: a new row may well be one more of them.
-"""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import InvalidInput
-from onegrad.tables.first_layer.scaling import ScaledRows
-from onegrad.tables.rows.sample import RowKeys
-
-Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 LOCAL_SHARE, MIN_LOCAL_ROWS = 10, 20  # one in ten rows is near, and at least so many
-# equal rows from which one of them is as good as new, whoever saw the others. Counted once each,
-# rows that are repeated often gave intervals of 90 % a coverage of 45 %
-MIN_REPEATS = 10
-
-
-@dataclass(frozen=True)
-class CalibrationRows:
-    """Rows to be left out of the readout, one at a time."""
-
-    rows: ScaledRows  # with the weights with which they count
-    keys: RowKeys
-    left_out: Floats  # (m,) weight that leaves the sums with each: its own, or that of one copy
-    copies: Floats  # (m,) number of equal rows that each stands for
-
-    @classmethod
-    def choose(
-        cls, rows: ScaledRows, keys: RowKeys, copies: Floats, held: Mask, readout: Mask
-    ) -> CalibrationRows:
-        """Choose held-out rows, and rows of the readout that are repeated often.
-
-        A few rows that make up much of the weight would all be held out, or none of them. `held`
-        and `readout` are masks. Rows that are repeated often count less, since all of them are
-        here, and of the others only those held out.
-        """
-        repeated = (copies >= MIN_REPEATS) & (held | readout) & held.any()
-        single = (held | readout) & ~repeated
-        share = rows.w[held & single].sum() / max(rows.w[single].sum(), np.finfo(float).tiny)
-        w = np.where(repeated & (share > 0), share, 1.0) * rows.w
-        chosen = held | repeated
-        weighted = ScaledRows(rows.z, rows.t, w)[chosen]
-        return cls(weighted, keys[chosen], (rows.w / copies)[chosen], copies[chosen])
 
 
 def interval_width(residuals: Floats, w: Floats, rows: float, coverage: float) -> Floats:
