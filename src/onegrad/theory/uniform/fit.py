@@ -419,21 +419,16 @@ def length_covariance(labels: LabelProblem, state: State, test: complex = 0.0) -
     relative order 1/d.
     """
     types, unseen = labels.types, labels.test
-    growth = test * np.tensordot(unseen.rows.mass, noise_by_length(types, unseen.features), axes=2)
+    more = unseen.features.noise_by_length * types.length_deviation
+    growth = test * np.tensordot(unseen.rows.mass, more, axes=2)
     for readings, forms, at in zip(labels.readings, labels.pencil.rows, state.rows, strict=True):
         if readings is not None:
-            more = noise_by_length(types, readings.features)
+            more = readings.features.noise_by_length * types.length_deviation
             growth = growth + np.tensordot(forms.mass * at.pi, more, axes=2)
     growth = growth + 2 * linear_energy(labels.pencil, state) * types.length_deviation
     covariance = -growth / state.delta
     largest = np.maximum(np.abs(covariance.real), MAX_COVARIANCE)
     return np.asarray(covariance * MAX_COVARIANCE / largest)
-
-
-def noise_by_length(types: Types, features: Features) -> Floats:
-    """Return the derivative of C^2 by a length that is not a type of its own."""
-    scaled = types.grown / (types.along * types.size)
-    return features.noise_by_own * scaled * types.length_deviation
 
 
 def _add_directions(labels: LabelProblem, H: Numbers, state: State, C_inverse: Numbers) -> None:
@@ -509,7 +504,7 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
             square = ((at.e @ free.rows[:width, :width]) * at.e).sum(-1)
             total = total - population.length[:, None] * square
         total = total / labels.n
-        more = noise_by_length(labels.types, readings.features)
+        more = readings.features.noise_by_length * labels.types.length_deviation
         total = total + labels.pencil.phi * (more @ (a * of_length))
         rows.append(np.where(total.real > MIN_SHARE_OF_ROWS, total, MIN_SHARE_OF_ROWS))
     neurons = (d * a - np.diag(inverse)[:U]) / (d * a) ** 2
@@ -675,7 +670,6 @@ def _add_second_order(
 ) -> None:
     """Add to the design, in place, how rows read what is of order 1/d."""
     variables, inputs = places.row, step.inputs
-    own = features.A_by_own * (types.own_reading / types.along)  # one for isotropic inputs
     half, K, index = features.bend / 2, 1 + variables.indices, rows.kappa[..., None]
     off_v = np.diag([0.0] + [1.0] * variables.indices)
     rho = types.rho if types.initial is None else types.initial.rho
@@ -691,8 +685,7 @@ def _add_second_order(
         _add_products(variables, rows.kappa, half, outer, D, places.set(k))
         if not inputs.isotropic:  # lengths do not contain the special directions
             D[..., 0, places.set(k)] += half * np.trace(outer, axis1=1, axis2=2)
-    scaled = types.grown / (types.along * types.size)
-    by_length = features.A_by_own * scaled * types.length_deviation
+    by_length, own = features.A_by_length * types.length_deviation, features.A_by_own
     D[..., 0, places.lengths] = by_length + index * features.B1 * types.s_by_length
     D[..., 0, places.scales] = own
     for j, i in enumerate(places.owners):
