@@ -140,6 +140,9 @@ def _features_of_type(
     P, Q = rest + held * (types.along[u] - rest), held * types.across[u]
     share = step.own_share(root**2) * types.gamma[u]  # of the own slope, times r
     own, centre = share * rows.residual, types.s[u] * rows.kappa  # (G, K)
+    if rows.second is not None:
+        assert types.initial is not None
+        centre = centre + types.initial.along_second[u] * rows.second
 
     def own_slope(z: Floats) -> Floats:
         return sigma.derivative(size * z) - types.c1[u]
@@ -187,11 +190,12 @@ def _features_of_type(
     }
 
 
-def fresh_features(step: Step, types: Types, rows: Population, along_v: Floats) -> Features:
+def fresh_features(step: Step, types: Types, rows: Population, plane: Floats) -> Features:
     """Return the features of rows that the step has not seen.
 
-    along_v : variance V of the random weight along v, (U,).
+    plane : covariance of random weights along special directions, (U, p, p).
     """
+    along_v = plane[:, 0, 0]
     sigma = step.laws.neurons.activation
     square_length, kappa = rows.length[:, None, None], rows.kappa[:, :, None]
     special = np.tile(step.inputs.scales[0], 2)[:, None, None]
@@ -199,6 +203,14 @@ def fresh_features(step: Step, types: Types, rows: Population, along_v: Floats) 
     deviation_of_length = abs(float((longer / shorter - 1)[0] / (longer / shorter + 1)[0]))
     mean = types.bias + types.s * kappa
     variance = types.rho**2 * square_length + along_v * (kappa**2 - special)
+    if rows.second is not None:
+        assert types.initial is not None and types.initial.second is not None
+        t, on_second = rows.second[:, :, None], plane @ types.initial.second
+        mean = mean + types.initial.along_second * t
+        V = on_second @ types.initial.second
+        if step.inputs.isotropic:
+            V = V - types.rho**2 / step.inputs.d
+        variance = variance + V * (t**2 - square_length) + 2 * on_second[:, 0] * kappa * t
     deviation = np.sqrt(np.maximum(variance, MIN_VARIANCE * types.rho**2))
 
     features = averaged_features(sigma, mean, deviation, deviation_of_length)

@@ -333,8 +333,9 @@ def quadratic_problem(
         if forms.step:
             _add_moved(places, sums.H, rows, forms, at)
     means = places.set(0)
-    if initial is not None:  # rows of ridge read T along v less what the index contains
-        _shift(sums.H, means, places.field(0, 0), initial.index)
+    if initial is not None:  # rows of ridge read T less what the features contain
+        for i in np.flatnonzero(initial.index.any(0)):
+            _shift(sums.H, means, places.field(i, 0), initial.index[:, i])
     for readings, forms, at in zip(labels.readings, labels.pencil.rows, state.rows, strict=True):
         if readings is not None:
             fields = places.row.fields if forms.step else places.row.directions
@@ -347,6 +348,8 @@ def quadratic_problem(
         sums.constant += mass * fresh.constant
         sums.one += mass * fresh.one
     if initial is not None:
+        for sums_of_rows in (sums.H, sums.H.T, sums.side, sums.side_of_one):
+            _turn_starts(places, initial.toward, sums_of_rows)
         start = places.field(0, places.initial)
         _shift(sums.H, means, start, initial.start)
         for side in (sums.side, sums.side_of_one):
@@ -361,6 +364,17 @@ def _shift(H: Numbers, means: slice, field: slice, shift: Floats) -> None:
     """Let a field be its new self plus `shift` times the means, in place."""
     H[means] += shift[:, None] * H[field]
     H[:, means] += H[:, field] * shift
+
+
+def _turn_starts(places: Places, toward: Floats, sums: Numbers) -> None:
+    """Let the first T^0 be that along q, by a reflection of directions, in place."""
+    away = toward - np.eye(len(toward))[0]
+    square = float(away @ away)
+    if square == 0.0:
+        return
+    at = np.array([np.arange(*places.field(i, places.initial).indices(places.count))
+                   for i in range(len(toward))])  # fmt: skip
+    sums[at] -= np.multiply.outer(2 / square * away, np.tensordot(away, sums[at], axes=1))
 
 
 def _add_moved(places: Places, H: Numbers, rows: Population, forms: Forms, at: RowState) -> None:
@@ -487,6 +501,11 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
     if initial is not None:
         start = np.arange(k, k + size)[_initial(places)]
         inverse[start], inverse[:, start] = 0.0, 0.0
+        wide = np.zeros((places.count, places.count), inverse.dtype)
+        wide[np.ix_(counted, counted)] = inverse
+        for side in (wide, wide.T):
+            _turn_starts(places, initial.toward, side)
+        inverse = wide[np.ix_(counted, counted)]
     free = _ReadoutRow.of(labels, state, inverse[:U, :U])
     of_length: Numbers = np.zeros(U)
     if labels.types.length_deviation:
@@ -512,8 +531,10 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
     if initial is not None:
         neurons = (initial.square - 1) * np.diag(inverse)[:U] / (d * a) ** 2
         shift = np.zeros((p * size, U))
-        shift[range(U), range(U)] = initial.index
-        shift[np.arange(size)[_initial(places)], range(U)] = initial.start
+        by_direction = shift.reshape(p, places.fields, U, U)
+        each = np.arange(U)
+        by_direction[:, 0, each, each] = initial.index.T
+        by_direction[:, places.initial, each, each] = np.outer(initial.toward, initial.start)
         cross = shift @ with_means
         Z = Z + cross + cross.T + shift @ inverse[:U, :U] @ shift.T
         with_means = with_means + inverse[:U, :U] @ shift.T
@@ -637,8 +658,8 @@ def readings_of(
 def _mean_along_readout_row(step: Step, types: Types, moments: StepMoments) -> Floats:
     """Return the means of weights along special directions that initial ones have by it, (U, p)."""
     row = step.row_overlap.sum(1)
-    if types.initial is not None:  # what is along v is in the types
-        row = np.append(0.0, row[1:])
+    if types.initial is not None:  # what is along q is in the types
+        row = row - (row @ types.initial.toward) * types.initial.toward
     unmoved = np.outer(step.laws.update.rest + step.kept * types.own, row)
     moved = np.outer(types.epsilon * step.kept, moments.M @ row)
     return (types.g / np.sqrt(step.laws.neurons.N))[:, None] * (unmoved + moved)
@@ -674,8 +695,13 @@ def _add_second_order(
     off_v = np.diag([0.0] + [1.0] * variables.indices)
     rho = types.rho if types.initial is None else types.initial.rho
     excess = plane[:, :K, :K] - (rho**2 / inputs.d)[:, None, None] * off_v
-    if not rows.rows.step:
-        excess[:, 0, 0] = 0.0  # in the features already
+    if not rows.rows.step:  # in the features already
+        if rows.second is not None:
+            assert types.initial is not None
+            P = types.initial.plane
+            more = plane - (rho**2 / inputs.d)[:, None, None] * np.eye(len(P)) * inputs.isotropic
+            excess = excess - (P @ more @ P)[:, :K, :K]
+        excess[:, 0, 0] = 0.0
     _add_products(variables, rows.kappa, half, excess, D, places.set(0))
     root = np.linalg.cholesky(plane[:, :K, :K] + DIAGONAL_ROUNDING * np.eye(K))
     for k, (a, b) in enumerate(places.products, 1):

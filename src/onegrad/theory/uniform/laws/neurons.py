@@ -59,7 +59,8 @@ MAX_RELATIVE_LENGTH = 0.9  # of a group of eigenvalues, by which a length moves
 MIN_SHARE_OFF_PLANE = 0.3  # of rho^2 that special directions leave
 # share of rho^2 that an initial weight along v explains, from which its nodes are types, and their
 # number: for readouts of one size, and for others, of which so many types take seconds
-MIN_INITIAL_SHARE, NODES_ALONG_V = {True: 0.1, False: 0.5}, {True: 7, False: 3}
+MIN_INITIAL_SHARE = {True: 0.05, False: 0.05}
+MIN_SECOND_SHARE = 0.01  # of rho^2 that these weights explain off v, from which rows resolve it
 # squared cosine of v and Sigma v, along which the noise of the step is: where v is no eigenvector
 # types made tanh on a power law, next to no step, 25 % worse than none
 MIN_ALIGNMENT = 0.95
@@ -123,12 +124,26 @@ def is_odd(f: Function) -> bool:
 
 @dataclass(frozen=True)
 class InitialWeights:
-    """Initial weights along v that are types; arrays over types (U,)."""
+    """Initial weights along a direction q that are types; arrays over types (U,)."""
 
-    start: Floats  # tau omega: T^0 along v over alpha
-    index: Floats  # c omega: the part of T along v over alpha that the index contains
+    toward: Floats  # (p,) q on the special directions
+    start: Floats  # tau omega: T^0 along q over alpha
+    index: Floats  # (U, p) c omega: the part of T over alpha that the features contain
+    second: Floats | None  # (p,) direction off v that c has besides v; None where it has none
     square: Floats  # omega^2
     rho: Floats  # deviation of the input over all omega
+
+    @property
+    def along_second(self) -> Floats:
+        """Part of a weight along the second direction, (U,)."""
+        return self.index @ self.second if self.second is not None else 0 * self.start
+
+    @property
+    def plane(self) -> Floats:
+        """Projector on v and the second direction, (p, p)."""
+        along = np.zeros((len(self.toward),) * 2)
+        along[0, 0] = 1.0
+        return along if self.second is None else along + np.outer(self.second, self.second)
 
 
 @dataclass(frozen=True)
@@ -277,13 +292,12 @@ def weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> Floa
 
 
 def _weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> tuple[Floats, Floats]:
-    r"""Return this covariance, and its regression on the initial weight along v, (U, p).
+    r"""Return this covariance, and its regression on initial weights, times d, (U, p, p).
 
     .. math:: \frac1d\,e_i^\top\{|w|^2[\Sigma + 2\epsilon K\Sigma +
         2(1+\epsilon)\varepsilon KM\Sigma + \varepsilon^2K(M\Sigma M + \varphi_0S)K]
         + \gamma_g^2\nu\varphi_0KSK\}e_k,\qquad
-        \frac{|w|}{\sqrt d}\,\frac{e_i^\top(\Sigma + \epsilon K\Sigma + \varepsilon KM\Sigma)v}
-        {\sqrt{v^\top\Sigma v}}
+        |w|\,e_i^\top(\Sigma + \epsilon K\Sigma + \varepsilon KM\Sigma)e_k
 
     where x is white and the step has the gain K, for the gradient :math:`\Sigma`.
     """
@@ -300,9 +314,8 @@ def _weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> tup
     )
     forms = np.array(_forms_in_the_plane(step, moments))
     covariance = np.tensordot(coefficients, forms, axes=(0, 0)) / step.inputs.d
-    linear = np.array([np.full_like(epsilon, rest), types.own, epsilon])
-    on_v = (linear.T @ forms[:3, :, 0]) * types.size[:, None]
-    return covariance, on_v / np.sqrt(forms[0, 0, 0] * step.inputs.d)
+    starts = np.array([np.full_like(epsilon, rest), types.own, epsilon]) * types.size
+    return covariance, np.tensordot(starts, forms[:3], axes=(0, 0))
 
 
 def _forms_in_the_plane(step: Step, moments: StepMoments) -> list[Floats]:
@@ -318,42 +331,66 @@ def _forms_in_the_plane(step: Step, moments: StepMoments) -> list[Floats]:
     return [B @ form @ B.T for form in forms]
 
 
-def with_initial_weights(step: Step, types: Types, moments: StepMoments) -> tuple[Types, Floats]:
-    """Return types, and their weights in the plane, with nodes of initial weights along v.
+def with_initial_weights(
+    step: Step, types: Types, moments: StepMoments, count: int
+) -> tuple[Types, Floats]:
+    """Return types, and their weights in the plane, with nodes of initial weights along q.
 
-    Only if these weights make much of a neuron's variance, and v is nearly an eigenvector; rows of
-    step and ridge must be apart.
+    Only if these weights make much of a neuron's variance.
+
+    count : number of nodes; one leaves types as they are.
     """
-    plane, on_v = _weights_in_the_plane(step, types, moments)
-    share = float(types.weight @ (on_v[:, 0] ** 2 / types.rho**2))
-    smallest = MIN_INITIAL_SHARE[step.laws.neurons.one_size]
-    if share < smallest or step.laws.same_rows or step.preconditioner is not None:
+    plane, linear = _weights_in_the_plane(step, types, moments)
+    inputs, neurons, labels = step.inputs, step.laws.neurons, step.labels
+    q, share = _leading_start(step, types, linear)
+    on_q = (linear @ q) / np.sqrt(_of_inputs(step, q) * inputs.d)
+    kept, second = _index_directions(types, on_q)
+    on_v = second is None
+    if (
+        count == 1
+        or share < MIN_INITIAL_SHARE[neurons.one_size]
+        or step.preconditioner is not None
+        or inputs.mean is not None
+        or len(inputs.scales[0]) > 1
+        or not (on_v or labels.teacher_indices == 1)
+        or (step.laws.same_rows and (on_v or not inputs.isotropic or labels.indices > 1))
+        or (step.coherent != 0.0 and not on_v)
+    ):
         return types, plane
     along = step.overlap[0, 0]  # of v, in the groups
-    if (along @ step.inputs.s) ** 2 < MIN_ALIGNMENT * float(along @ step.inputs.s**2):
+    if on_v and (along @ inputs.s) ** 2 < MIN_ALIGNMENT * float(along @ inputs.s**2):
         return types, plane
-    inputs, neurons = step.inputs, step.laws.neurons
-    nodes, p = gauss_hermite(NODES_ALONG_V[neurons.one_size])
-    count, U = len(nodes), len(types.g)
+    if on_v:
+        q = np.eye(step.directions)[0]
+        on_q = (linear @ q) / np.sqrt(_of_inputs(step, q) * inputs.d)
+        kept = on_q * q
+    nodes, p = gauss_hermite(count)
+    U = len(types.g)
 
     def each(values: Floats) -> Floats:
         return np.repeat(values, count, axis=-1)
 
+    def each_row(values: Floats) -> Floats:
+        return np.repeat(values, count, axis=0)
+
     omega, weight = np.tile(nodes, U), np.outer(types.weight, p / p.sum()).ravel()
-    deviation = np.sqrt((step.overlap[0, 0] * inputs.s) @ types.length / inputs.d)
-    mean = step.row_overlap[0].sum() * types.g / np.sqrt(neurons.N) * step.full
+    inside = np.einsum("i,k,ikr->r", q, q, step.overlap)
+    deviation = np.sqrt((inside * inputs.s) @ types.length / inputs.d)
+    mean = (q @ step.row_overlap).sum() * types.g / np.sqrt(neurons.N) * step.full
     initial = omega + each(mean / deviation)
-    on_v, plane = np.repeat(on_v, count, axis=0), np.repeat(plane, count, axis=0)
-    index, rho2, square, length = on_v[:, 0] * initial, each(types.rho) ** 2, omega**2, types.length
-    explained = on_v[:, 0] ** 2
-    length = each(length)
-    if inputs.isotropic:  # |w| is given: a weight that is longer along v is shorter off it
-        explained, shorter = index**2, 1 - (initial**2 - 1) / inputs.d
+    index, square = each_row(kept) * initial[:, None], omega**2
+    length, rho2 = each(types.length), each(types.rho) ** 2
+    explained = each((kept**2).sum(1))
+    if inputs.isotropic:  # |w| is given: a weight that is longer along q is shorter off it
+        longer, shorter = square - 1, 1 - (initial**2 - 1) / inputs.d
+        lean = step.phi0 * (types.epsilon * types.size) ** 2 * float(q @ moments.S @ q)
+        explained = explained + longer * each(types.grown - lean) / inputs.d
         length, square = length * shorter, square / shorter
-    plane = plane - on_v[:, :, None] * on_v[:, None, :]
+    rest = on_q - kept
+    plane = plane - on_q[:, :, None] * on_q[:, None, :] + rest[:, :, None] * rest[:, None, :]
     value, vectors = np.linalg.eigh(plane)
     value = np.maximum(value, MIN_PLANE / inputs.d)
-    plane = (vectors * value[:, None, :]) @ vectors.swapaxes(1, 2)
+    plane = each_row((vectors * value[:, None, :]) @ vectors.swapaxes(1, 2))
     repeated: dict[str, Any] = {
         field.name: each(getattr(types, field.name))
         for field in fields(types)
@@ -362,11 +399,40 @@ def with_initial_weights(step: Step, types: Types, moments: StepMoments) -> tupl
     of_types = repeated | {
         "weight": weight,
         "length": length,
-        "s": repeated["s"] + index,
+        "s": repeated["s"] + index[:, 0],
         "rho": np.sqrt(np.maximum(rho2 - explained, MIN_RHO2 * rho2)),
     }
-    weights = InitialWeights(each(deviation) * initial, index, square, np.sqrt(rho2))
+    weights = InitialWeights(
+        q, each(deviation) * initial, index, second, square, np.sqrt(rho2)
+    )
     return replace(types, **of_types, initial=weights), plane
+
+
+def _of_inputs(step: Step, q: Floats) -> float:
+    """Return the variance of inputs along a direction, over their mean."""
+    return float(np.einsum("i,k,ikr,r", q, q, step.overlap, step.inputs.s))
+
+
+def _leading_start(step: Step, types: Types, linear: Floats) -> tuple[Floats, float]:
+    """Return the direction whose initial weight explains most of a neuron's variance, and that."""
+    of_inputs = np.einsum("ikr,r->ik", step.overlap, step.inputs.s)
+    root = np.linalg.inv(np.linalg.cholesky(of_inputs))
+    share = types.weight / types.rho**2 / step.inputs.d
+    explained = np.einsum("u,uji,ujk->ik", share, linear, linear)
+    value, vectors = np.linalg.eigh(root @ explained @ root.T)
+    q = root.T @ vectors[:, -1]
+    return q / np.linalg.norm(q), float(value[-1])
+
+
+def _index_directions(types: Types, on_q: Floats) -> tuple[Floats, Floats | None]:
+    """Return what of weights that start along q is along v and one more direction, and that."""
+    off = on_q * (np.arange(on_q.shape[1]) > 0)
+    share = types.weight / types.rho**2
+    value, vectors = np.linalg.eigh((off.T * share) @ off)
+    second = vectors[:, -1]
+    if value[-1] < MIN_SECOND_SHARE:
+        return on_q - off, None
+    return on_q - off + np.outer(off @ second, second), second
 
 
 def with_special_weights(step: Step, types: Types, moments: StepMoments, plane: Floats) -> Types:
