@@ -89,7 +89,7 @@ class Nodes:
     index: float = 1.0  # spacing, of fresh rows
     readout: float = 1.25  # spacing, of normal readouts
     # of initial weights that are types: of readouts of one size, and of others; one: no types
-    initial: tuple[int, int] = (7, 5)
+    initial: tuple[int, int] = (5, 3)
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ def one_step(laws: Laws, nodes: Nodes) -> Steps:
 
     def population(rows: Rows) -> Population:
         if rows.step and rows.ridge:
-            return rows_of_both(step, rows, points, moments, variables, nodes.bins, per_bin)
+            return rows_of_both(step, rows, points, moments, variables, nodes.bins, per_bin, second)
         if rows.step:
             return rows_of_step(step, rows, points, moments, nodes.residual)
         mass, replaced = rows.count / n, rows is not UNSEEN

@@ -570,6 +570,10 @@ def _share_of_rows(
     places, e = labels.places, at.e
     width, size = e.shape[-1], places.block
     A: Numbers = readings.features.A
+    initial, start = labels.types.initial, _initial(places)
+    if initial is not None and width > start.start:  # T^0 along q is a part of the means
+        along = rows.moments[..., 0, 1 : 1 + len(initial.toward)] @ initial.toward
+        A = A + e[..., start] * (along[..., None] * initial.start)
     if places.intercept:
         A = np.concatenate([A, np.ones((*A.shape[:-1], 1))], -1)
     total = ((A @ inverse[:k, :k]) * A).sum(-1)

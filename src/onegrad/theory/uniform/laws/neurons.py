@@ -59,7 +59,7 @@ MAX_RELATIVE_LENGTH = 0.9  # of a group of eigenvalues, by which a length moves
 MIN_SHARE_OFF_PLANE = 0.3  # of rho^2 that special directions leave
 # share of rho^2 that an initial weight along v explains, from which its nodes are types, and their
 # number: for readouts of one size, and for others, of which so many types take seconds
-MIN_INITIAL_SHARE = {True: 0.05, False: 0.05}
+MIN_INITIAL_SHARE = {True: 0.03, False: 0.04}
 MIN_SECOND_SHARE = 0.01  # of rho^2 that these weights explain off v, from which rows resolve it
 # squared cosine of v and Sigma v, along which the noise of the step is: where v is no eigenvector
 # types made tanh on a power law, next to no step, 25 % worse than none

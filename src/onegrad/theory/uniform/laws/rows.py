@@ -68,6 +68,7 @@ INDEPENDENT_POINTS = 3  # of an index that the label does not depend on: fourth 
 MIN_PROBABILITY = 1e-12  # of a point
 MIN_GROUP = 1e-6  # of a group of rows by index and residual
 SMALL_LENGTH = 1e-3  # by which labels know the curvature where a covariance fixes their lengths
+MIN_SECOND_BINS = 6  # of the index off v, in a bin of r
 SECOND_POINTS = 12  # of the index off v, which features know less
 MIN_SPREAD = 1e-6  # variance of a label's index that two others leave
 BEND_STEP = 0.05  # of the label's index, for its mean second derivative
@@ -508,10 +509,12 @@ def rows_of_both(
     variables: RowVariables,
     bins: int,
     nodes: int,
+    second: Floats | None = None,
 ) -> Population:
     """Return rows of step and ridge: bins of r, and Gauss nodes of the index in each.
 
-    Bins have equal shares of p (1 + r^2/E r^2), for each length.
+    Bins have equal shares of p (1 + r^2/E r^2), for each length; each has bins of the index along a
+    second direction (p,), where that is given.
     """
     n, n0, q = step.laws.ridge_count, step.laws.step_count, variables.count
     columns = []
@@ -519,20 +522,27 @@ def rows_of_both(
         order = np.argsort(x.r, kind="stable")
         values = _row_variables(step, x, moments, variables)[:, order]
         r, p = x.r[order], x.p[order] * x.size.share
-        mass = np.cumsum(p * (1 + r * r / float(x.p @ x.r**2)))
-        place = np.minimum((mass / mass[-1] * bins).astype(int), bins - 1)
-        starts = np.flatnonzero(np.diff(place, prepend=-1)).tolist()
-        for at in itertools.starmap(slice, itertools.pairwise([*starts, len(r)])):
-            kappa, weight, lift = conditional_gauss(values[1, at], p[at], nodes)
-            second = _second_moments(lift, values[:, at])
-            _add_unresolved(step, x, variables, second)
-            moments_of_r = (float(p[at] @ r[at] ** k) / float(p[at].sum()) for k in (1, 2))
-            columns.append((x.size.length, *moments_of_r, weight, kappa, lift.T @ r[at], second))
-    length, mean, square, weight, kappa, residual, second = (
+        off = 0 * r if second is None else second @ values[1 : 1 + step.directions]
+        parts = 1 if second is None else max(MIN_SECOND_BINS, bins // 2)
+        for at in _bins(r, p, bins):
+            moments_of_r = [float(p[at] @ r[at] ** k) / float(p[at].sum()) for k in (1, 2)]
+            of_parts = []
+            order = at.start + np.argsort(off[at], kind="stable")
+            within = _bins(off[order], p[order], parts)
+            for part in within:
+                j = order[part]
+                kappa, weight, lift = conditional_gauss(values[1, j], p[j], nodes)
+                square = _second_moments(lift, values[:, j])
+                _add_unresolved(step, x, variables, square)
+                of_parts.append((weight, kappa, lift.T @ r[j], lift.T @ off[j], square))
+            for _ in range(parts - len(within)):  # without weight
+                of_parts.append((0 * of_parts[0][0], *of_parts[0][1:]))
+            columns.append((x.size.length, *moments_of_r, *map(np.concatenate, zip(*of_parts, strict=True))))
+    length, mean, square, weight, kappa, residual, along_second, moments_of_rows = (
         np.array(c) for c in zip(*columns, strict=True)
     )
     weight = weight / weight.sum()
-    energy, label_square = _label_energy(step.labels), second[..., q, q]
+    energy, label_square = _label_energy(step.labels), moments_of_rows[..., q, q]
     if energy is not None:  # what a tail has is as good as noise
         label_square = label_square * (energy / float((weight * label_square).sum()))
     return Population(
@@ -543,10 +553,20 @@ def rows_of_both(
         mass=weight * rows.count / n,
         kappa=kappa,
         residual=residual,
-        moments=second[..., :q, :q],
-        label=second[..., q, :q],
+        moments=moments_of_rows[..., :q, :q],
+        label=moments_of_rows[..., q, :q],
         label_square=label_square,
+        second=None if second is None else along_second,
     )
+
+
+def _bins(x: Floats, p: Floats, count: int) -> list[slice]:
+    """Return at most so many bins of ordered values, of equal shares of p (1 + x^2/E x^2)."""
+    energy = float(p @ x**2) / float(p.sum())
+    mass = np.cumsum(p * (1 + (x * x / energy if energy else 0.0)))
+    place = np.minimum((mass / mass[-1] * count).astype(int), count - 1)
+    starts = np.flatnonzero(np.diff(place, prepend=-1)).tolist()
+    return list(itertools.starmap(slice, itertools.pairwise([*starts, len(x)])))
 
 
 def _label_energy(labels: LabelLaw) -> float | None:
