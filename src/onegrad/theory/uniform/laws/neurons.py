@@ -57,10 +57,13 @@ WIDTH_OF_FIT = 0.25  # of that of the features: with it 14 readouts do what took
 MIN_DEVIATION = 1e-12  # of squared lengths, below which they are one
 MAX_RELATIVE_LENGTH = 0.9  # of a group of eigenvalues, by which a length moves
 MIN_SHARE_OFF_PLANE = 0.3  # of rho^2 that special directions leave
-# share of rho^2 that an initial weight along v explains, from which its nodes are types, and their
-# number: for readouts of one size, and for others, of which so many types take seconds
-MIN_INITIAL_SHARE = {True: 0.03, False: 0.04}
-MIN_SECOND_SHARE = 0.01  # of rho^2 that these weights explain off v, from which rows resolve it
+# share of rho^2 that initial weights along one direction explain, from which their nodes are types:
+# along v, and where the quadratic part of the labels singles another direction out, of which less is
+# needed to make errors of tens of percent; for readouts of one size, and for others, of which so many
+# types take seconds
+MIN_SHARE_ALONG_V = {True: 0.1, False: 0.5}
+MIN_SHARE_OFF_V = {True: 0.01, False: 0.02}  # beyond that of any direction, 1/d
+MIN_SECOND_SHARE = 0.005  # that they explain off v, beyond 1/d, from which rows resolve an index there
 # squared cosine of v and Sigma v, along which the noise of the step is: where v is no eigenvector
 # types made tanh on a power law, next to no step, 25 % worse than none
 MIN_ALIGNMENT = 0.95
@@ -132,6 +135,7 @@ class InitialWeights:
     second: Floats | None  # (p,) direction off v that c has besides v; None where it has none
     square: Floats  # omega^2
     rho: Floats  # deviation of the input over all omega
+    explained: float  # share of a neuron's variance that they explain, in the mean
 
     @property
     def along_second(self) -> Floats:
@@ -341,29 +345,17 @@ def with_initial_weights(
     count : number of nodes; one leaves types as they are.
     """
     plane, linear = _weights_in_the_plane(step, types, moments)
-    inputs, neurons, labels = step.inputs, step.laws.neurons, step.labels
+    inputs, neurons = step.inputs, step.laws.neurons
     q, share = _leading_start(step, types, linear)
     on_q = (linear @ q) / np.sqrt(_of_inputs(step, q) * inputs.d)
-    kept, second = _index_directions(types, on_q)
-    on_v = second is None
-    if (
-        count == 1
-        or share < MIN_INITIAL_SHARE[neurons.one_size]
-        or step.preconditioner is not None
-        or inputs.mean is not None
-        or len(inputs.scales[0]) > 1
-        or not (on_v or labels.teacher_indices == 1)
-        or (step.laws.same_rows and (on_v or not inputs.isotropic or labels.indices > 1))
-        or (step.coherent != 0.0 and not on_v)
-    ):
-        return types, plane
-    along = step.overlap[0, 0]  # of v, in the groups
-    if on_v and (along @ inputs.s) ** 2 < MIN_ALIGNMENT * float(along @ inputs.s**2):
-        return types, plane
-    if on_v:
+    kept, second = _index_directions(step, types, on_q)
+    if second is None:
         q = np.eye(step.directions)[0]
         on_q = (linear @ q) / np.sqrt(_of_inputs(step, q) * inputs.d)
         kept = on_q * q
+        share = float(types.weight @ (kept[:, 0] ** 2 / types.rho**2))
+    if count == 1 or not _types_are_derived(step, second, share):
+        return types, plane
     nodes, p = gauss_hermite(count)
     U = len(types.g)
 
@@ -402,10 +394,26 @@ def with_initial_weights(
         "s": repeated["s"] + index[:, 0],
         "rho": np.sqrt(np.maximum(rho2 - explained, MIN_RHO2 * rho2)),
     }
-    weights = InitialWeights(
-        q, each(deviation) * initial, index, second, square, np.sqrt(rho2)
-    )
+    start = each(deviation) * initial
+    weights = InitialWeights(q, start, index, second, square, np.sqrt(rho2), share)
     return replace(types, **of_types, initial=weights), plane
+
+
+def _types_are_derived(step: Step, second: Floats | None, share: float) -> bool:
+    """Return whether initial weights of this share are types, with an index off v or without."""
+    inputs, labels, one_size = step.inputs, step.labels, step.laws.neurons.one_size
+    if step.preconditioner is not None:
+        return False
+    if second is None:
+        along = step.overlap[0, 0]  # of v, in the groups
+        eigenvector = (along @ inputs.s) ** 2 > MIN_ALIGNMENT * float(along @ inputs.s**2)
+        return share > MIN_SHARE_ALONG_V[one_size] and eigenvector and not step.laws.same_rows
+    plain_rows = inputs.mean is None and len(inputs.scales[0]) == 1
+    one_index = labels.indices == 1 or (labels.teacher_indices == 1 and not step.laws.same_rows)
+    alike = inputs.isotropic or not step.laws.same_rows
+    even = step.activation.c2 != 0.0 and step.coherent == 0.0
+    large = share - 1 / inputs.d > MIN_SHARE_OFF_V[one_size]
+    return large and plain_rows and one_index and alike and even
 
 
 def _of_inputs(step: Step, q: Floats) -> float:
@@ -424,13 +432,13 @@ def _leading_start(step: Step, types: Types, linear: Floats) -> tuple[Floats, fl
     return q / np.linalg.norm(q), float(value[-1])
 
 
-def _index_directions(types: Types, on_q: Floats) -> tuple[Floats, Floats | None]:
+def _index_directions(step: Step, types: Types, on_q: Floats) -> tuple[Floats, Floats | None]:
     """Return what of weights that start along q is along v and one more direction, and that."""
     off = on_q * (np.arange(on_q.shape[1]) > 0)
     share = types.weight / types.rho**2
     value, vectors = np.linalg.eigh((off.T * share) @ off)
     second = vectors[:, -1]
-    if value[-1] < MIN_SECOND_SHARE:
+    if value[-1] - 1 / step.inputs.d < MIN_SECOND_SHARE:
         return on_q - off, None
     return on_q - off + np.outer(off @ second, second), second
 
