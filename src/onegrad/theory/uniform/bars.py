@@ -53,7 +53,9 @@ class Neglected(enum.Enum):
     HEAVY_TAILS = "labels with heavy tails at a small d"
     ALONG_V = "random weights along the learned direction, which the step lengthens"
     OFF_V = "a direction that the quadratic part of the labels singles out"
-    STARTS = "neurons that start along a direction that the quadratic part of the labels singles out"
+    STARTS = (
+        "neurons that start along a direction that the quadratic part of the labels singles out"
+    )
     STRONG_DIRECTION = "a direction of the inputs that has much of a neuron's variance"
     BLOWN_UP = "a first step that blows the residuals of the second up"
     BLOWN_UP_EQUAL = "equal readouts after a step that blows residuals up"

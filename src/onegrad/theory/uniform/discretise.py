@@ -88,8 +88,7 @@ class Nodes:
     per_bin: int = 7  # of the index in a bin, where features are not steep
     index: float = 1.0  # spacing, of fresh rows
     readout: float = 1.25  # spacing, of normal readouts
-    # of initial weights that are types: of readouts of one size, and of others; one: no types
-    initial: tuple[int, int] = (5, 3)
+    starts: bool = True  # whether initial weights may be types
 
 
 @dataclass(frozen=True)
@@ -212,8 +211,8 @@ def one_step(laws: Laws, nodes: Nodes) -> Steps:
     types = neuron_types(step, moments, readouts(step, moments, nodes.readout))
     plane = weights_in_the_plane(step, types, moments)
     types = with_special_weights(step, types, moments, plane)
-    count = nodes.initial[not laws.neurons.one_size]
-    types, plane = with_initial_weights(step, types, moments, count)
+    if nodes.starts:
+        types, plane = with_initial_weights(step, types, moments)
     second = None if types.initial is None else types.initial.second
     along_v, rho2 = plane[:, 0, 0], types.rho**2
     variables = RowVariables(

@@ -116,13 +116,16 @@ def solve_equations(
     labels, energy = eq.labels, eq.regime.step.laws.neurons.activation.second_moment
 
     def solution(ridge: float, start: Floats | None) -> Solution:
-        return solve(
-            replace(eq.pencil, ridge=ridge),
-            lambda state: special_shares(labels, state, quadratic_problem(labels, state)),
-            energy,
-            start,
-            tolerances,
-        )
+        try:
+            return solve(
+                replace(eq.pencil, ridge=ridge),
+                lambda state: special_shares(labels, state, quadratic_problem(labels, state)),
+                energy,
+                start,
+                tolerances,
+            )
+        except np.linalg.LinAlgError as reason:
+            raise NotConverged("uniform theory: its equations are singular") from reason
 
     ridge = eq.pencil.ridge
     try:

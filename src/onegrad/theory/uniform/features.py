@@ -164,7 +164,9 @@ def _features_of_type(
     along = _average(mean_F, p0 * z0)
     # what the input grows by with that length, over z_0 and z_perp
     longer = P * root
-    wider = held * (types.grown[u] - types.along[u] ** 2) / max(types.across[u], MIN_PANEL_DEVIATION)
+    wider = (
+        held * (types.grown[u] - types.along[u] ** 2) / max(types.across[u], MIN_PANEL_DEVIATION)
+    )
     wider = wider * root
     slope_both = _average(_average(slope, pq * zq), p0 * z0)
     own_across = size * (types.own_reading[u] - types.along[u])
@@ -183,8 +185,7 @@ def _features_of_type(
         "A_by_own": slope_along * size * root + bend * own_across * root**2,
         "A_by_length": slope_along * longer + slope_across * wider,
         "along_by_length": _average(mean_slope, p0 * z0**2) * longer + slope_both * wider,
-        "across_by_length": slope_both * longer
-        + _average(_average(slope, pq * zq**2), p0) * wider,
+        "across_by_length": slope_both * longer + _average(_average(slope, pq * zq**2), p0) * wider,
         "square_by_length": 2 * _average(_average(F * slope, pq), p0 * z0) * longer
         + 2 * _average(_average(F * slope, pq * zq), p0) * wider,
     }

@@ -325,6 +325,7 @@ def quadratic_problem(
 ) -> Quadratic:
     """Return the quadratic problem of the labels at a point of the equations."""
     places, a, initial = labels.places, state.a, labels.types.initial
+    directions = places.row.directions
     sums = _Sums.zeros(places.count, a.dtype)
     _add_sets(labels, sums.H, state, 0.0 if parameter is None else parameter.test)
     C, C_inverse = _fields_of_directions(labels, state)
@@ -335,7 +336,7 @@ def quadratic_problem(
     means = places.set(0)
     if initial is not None:  # rows of ridge read T less what the features contain
         for i in np.flatnonzero(initial.index.any(0)):
-            _shift(sums.H, means, places.field(i, 0), initial.index[:, i])
+            _shift(sums.H, means, places.field(int(i), 0), initial.index[:, i])
     for readings, forms, at in zip(labels.readings, labels.pencil.rows, state.rows, strict=True):
         if readings is not None:
             fields = places.row.fields if forms.step else places.row.directions
@@ -348,8 +349,10 @@ def quadratic_problem(
         sums.constant += mass * fresh.constant
         sums.one += mass * fresh.one
     if initial is not None:
+        every = np.arange(places.count)
+        starts = np.array([every[places.field(i, places.initial)] for i in range(directions)])
         for sums_of_rows in (sums.H, sums.H.T, sums.side, sums.side_of_one):
-            _turn_starts(places, initial.toward, sums_of_rows)
+            _turn_starts(sums_of_rows, starts, initial.toward)
         start = places.field(0, places.initial)
         _shift(sums.H, means, start, initial.start)
         for side in (sums.side, sums.side_of_one):
@@ -366,15 +369,15 @@ def _shift(H: Numbers, means: slice, field: slice, shift: Floats) -> None:
     H[:, means] += H[:, field] * shift
 
 
-def _turn_starts(places: Places, toward: Floats, sums: Numbers) -> None:
-    """Let the first T^0 be that along q, by a reflection of directions, in place."""
+def _turn_starts(sums: Numbers, at: IndexArray, toward: Floats) -> None:
+    """Let the first T^0 be that along q, by a reflection of directions, in place.
+
+    at : places of T^0 of all directions, (p, U).
+    """
     away = toward - np.eye(len(toward))[0]
     square = float(away @ away)
-    if square == 0.0:
-        return
-    at = np.array([np.arange(*places.field(i, places.initial).indices(places.count))
-                   for i in range(len(toward))])  # fmt: skip
-    sums[at] -= np.multiply.outer(2 / square * away, np.tensordot(away, sums[at], axes=1))
+    if square:
+        sums[at] -= np.multiply.outer(2 / square * away, np.tensordot(away, sums[at], axes=1))
 
 
 def _add_moved(places: Places, H: Numbers, rows: Population, forms: Forms, at: RowState) -> None:
@@ -499,13 +502,10 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
     counted = np.array([*first, *range(places.sets, stop)])
     inverse, k, initial = inverse[np.ix_(counted, counted)], len(first), labels.types.initial
     if initial is not None:
-        start = np.arange(k, k + size)[_initial(places)]
-        inverse[start], inverse[:, start] = 0.0, 0.0
-        wide = np.zeros((places.count, places.count), inverse.dtype)
-        wide[np.ix_(counted, counted)] = inverse
-        for side in (wide, wide.T):
-            _turn_starts(places, initial.toward, side)
-        inverse = wide[np.ix_(counted, counted)]
+        starts = k + np.arange(p * size).reshape(p, size)[:, _initial(places)]
+        inverse[starts[0]], inverse[:, starts[0]] = 0.0, 0.0
+        for side in (inverse, inverse.T):
+            _turn_starts(side, starts, initial.toward)
     free = _ReadoutRow.of(labels, state, inverse[:U, :U])
     of_length: Numbers = np.zeros(U)
     if labels.types.length_deviation:

@@ -45,7 +45,8 @@ FINER_LEVELS = 4  # than the usual nodes, of fresh rows: until rtol is met
 # error there: coarser ones change no setting by more than 0.1 %
 SMALL_STEEPNESS, SMALL_ERROR = 0.5, 2.5e-4
 # of r, of rows in step and ridge: for readouts of one size, and for others
-BINS, BINS_OF_MANY_READOUTS = (12, 24, 48), (4, 8, 16)
+BINS: tuple[int, ...] = (12, 24, 48)
+BINS_OF_MANY_READOUTS: tuple[int, ...] = (4, 8, 16)
 TOLERANCE_OF_MANY_TYPES = 0.02  # where rows resolve two indices: they take seconds
 NODES_OF_DRAWS = Nodes(residual=8, bins=6, index=4 / 3, readout=5 / 3)
 # of a neuron's variance in one direction of the inputs, that types leave: beyond it predictions
@@ -179,10 +180,10 @@ def refine_cases(cases: Sequence[Laws], rtol: float, start: Solution | None) -> 
 
 def refine_bins(cases: Sequence[Laws], rtol: float, start: Solution | None) -> Refinement:
     """Evaluate all cases with more and more bins until rtol is met; the last two extrapolate."""
-    counts = BINS if cases[0].neurons.one_size else BINS_OF_MANY_READOUTS
+    counts, enough = BINS if cases[0].neurons.one_size else BINS_OF_MANY_READOUTS, rtol
     finer = mean_of(evaluate(cases, Nodes(bins=counts[0]), start))
-    initial = finer.cases[0].regime.types.initial
-    enough = rtol if initial is None else max(rtol, TOLERANCE_OF_MANY_TYPES)
+    if finer.cases[0].regime.types.initial is not None:
+        counts, enough = counts[:2], max(rtol, TOLERANCE_OF_MANY_TYPES)
     for bins in counts[1:]:
         coarser, finer = finer, mean_of(evaluate(cases, Nodes(bins=bins), finer.last))
         error = SHRINKING * relative_change(coarser, finer)

@@ -58,12 +58,14 @@ MIN_DEVIATION = 1e-12  # of squared lengths, below which they are one
 MAX_RELATIVE_LENGTH = 0.9  # of a group of eigenvalues, by which a length moves
 MIN_SHARE_OFF_PLANE = 0.3  # of rho^2 that special directions leave
 # share of rho^2 that initial weights along one direction explain, from which their nodes are types:
-# along v, and where the quadratic part of the labels singles another direction out, of which less is
-# needed to make errors of tens of percent; for readouts of one size, and for others, of which so many
-# types take seconds
+# along v, and where the quadratic part of the labels singles another direction out, where less of it
+# makes errors of tens of percent; for readouts of one size, and for others, whose types take seconds
 MIN_SHARE_ALONG_V = {True: 0.1, False: 0.5}
 MIN_SHARE_OFF_V = {True: 0.01, False: 0.02}  # beyond that of any direction, 1/d
-MIN_SECOND_SHARE = 0.005  # that they explain off v, beyond 1/d, from which rows resolve an index there
+MIN_SHARE_WITH_COVARIANCE = {True: 0.03, False: 0.1}  # the same, where draws take seconds each
+# what of it is off v, beyond 1/d and as a part of all, from which rows resolve an index there
+MIN_SECOND_SHARE, MIN_PART_OFF_V = 0.005, 0.1
+NODES_ALONG_V, NODES_OFF_V = {True: 7, False: 3}, {True: 5, False: 3}
 # squared cosine of v and Sigma v, along which the noise of the step is: where v is no eigenvector
 # types made tanh on a power law, next to no step, 25 % worse than none
 MIN_ALIGNMENT = 0.95
@@ -335,27 +337,24 @@ def _forms_in_the_plane(step: Step, moments: StepMoments) -> list[Floats]:
     return [B @ form @ B.T for form in forms]
 
 
-def with_initial_weights(
-    step: Step, types: Types, moments: StepMoments, count: int
-) -> tuple[Types, Floats]:
+def with_initial_weights(step: Step, types: Types, moments: StepMoments) -> tuple[Types, Floats]:
     """Return types, and their weights in the plane, with nodes of initial weights along q.
 
     Only if these weights make much of a neuron's variance.
-
-    count : number of nodes; one leaves types as they are.
     """
     plane, linear = _weights_in_the_plane(step, types, moments)
     inputs, neurons = step.inputs, step.laws.neurons
     q, share = _leading_start(step, types, linear)
     on_q = (linear @ q) / np.sqrt(_of_inputs(step, q) * inputs.d)
-    kept, second = _index_directions(step, types, on_q)
+    kept, second = _index_directions(step, types, on_q, share)
     if second is None:
         q = np.eye(step.directions)[0]
         on_q = (linear @ q) / np.sqrt(_of_inputs(step, q) * inputs.d)
         kept = on_q * q
         share = float(types.weight @ (kept[:, 0] ** 2 / types.rho**2))
-    if count == 1 or not _types_are_derived(step, second, share):
+    if not _types_are_derived(step, second, share):
         return types, plane
+    count = (NODES_ALONG_V if second is None else NODES_OFF_V)[neurons.one_size]
     nodes, p = gauss_hermite(count)
     U = len(types.g)
 
@@ -412,7 +411,8 @@ def _types_are_derived(step: Step, second: Floats | None, share: float) -> bool:
     one_index = labels.indices == 1 or (labels.teacher_indices == 1 and not step.laws.same_rows)
     alike = inputs.isotropic or not step.laws.same_rows
     even = step.activation.c2 != 0.0 and step.coherent == 0.0
-    large = share - 1 / inputs.d > MIN_SHARE_OFF_V[one_size]
+    smallest = MIN_SHARE_OFF_V if inputs.isotropic else MIN_SHARE_WITH_COVARIANCE
+    large = share - 1 / inputs.d > smallest[one_size]
     return large and plain_rows and one_index and alike and even
 
 
@@ -432,13 +432,16 @@ def _leading_start(step: Step, types: Types, linear: Floats) -> tuple[Floats, fl
     return q / np.linalg.norm(q), float(value[-1])
 
 
-def _index_directions(step: Step, types: Types, on_q: Floats) -> tuple[Floats, Floats | None]:
+def _index_directions(
+    step: Step, types: Types, on_q: Floats, explained: float
+) -> tuple[Floats, Floats | None]:
     """Return what of weights that start along q is along v and one more direction, and that."""
     off = on_q * (np.arange(on_q.shape[1]) > 0)
     share = types.weight / types.rho**2
     value, vectors = np.linalg.eigh((off.T * share) @ off)
     second = vectors[:, -1]
-    if value[-1] - 1 / step.inputs.d < MIN_SECOND_SHARE:
+    smallest = max(MIN_SECOND_SHARE + 1 / step.inputs.d, MIN_PART_OFF_V * explained)
+    if value[-1] < smallest:
         return on_q - off, None
     return on_q - off + np.outer(off @ second, second), second
 

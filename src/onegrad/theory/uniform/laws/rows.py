@@ -537,7 +537,9 @@ def rows_of_both(
                 of_parts.append((weight, kappa, lift.T @ r[j], lift.T @ off[j], square))
             for _ in range(parts - len(within)):  # without weight
                 of_parts.append((0 * of_parts[0][0], *of_parts[0][1:]))
-            columns.append((x.size.length, *moments_of_r, *map(np.concatenate, zip(*of_parts, strict=True))))
+            columns.append(
+                (x.size.length, *moments_of_r, *map(np.concatenate, zip(*of_parts, strict=True)))
+            )
     length, mean, square, weight, kappa, residual, along_second, moments_of_rows = (
         np.array(c) for c in zip(*columns, strict=True)
     )
@@ -705,8 +707,9 @@ def fresh_rows_in_a_plane(
     if fit.has_direction:
         linear += np.append(fit.linear, fit.noise) @ root
     square = square - 2 * label[..., : 1 + size] @ linear
-    square = square + np.einsum("...ik,i,k->...", coordinates[..., : 1 + size, : 1 + size],
-                                linear, linear)
+    square = square + np.einsum(
+        "...ik,i,k->...", coordinates[..., : 1 + size, : 1 + size], linear, linear
+    )
     for place, (i, k) in enumerate(variables.pairs):
         a, b = 2 + i, 2 + k
         first = mean[..., a] * Cg[..., b] + mean[..., b] * Cg[..., a]
