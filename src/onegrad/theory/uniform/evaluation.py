@@ -89,6 +89,8 @@ def _errors(eq: Equations, start: Solution | None, near: Evaluation | None = Non
     a, reaction = solution.state.a, -response.log_a[1] * solution.state.delta
     gap = float(a.sum() / (a @ reaction))
     penalty = eq.pencil.ridge * norm
+    if min(response.objective, test) <= 0:
+        raise NotConverged("uniform theory: an error that is not positive")
     return Evaluation(
         response.objective,
         test,

@@ -399,8 +399,9 @@ def _add_sets(labels: LabelProblem, H: Numbers, state: State, test: complex) -> 
     places, a = labels.places, state.a
     count = places.sets - places.intercept
     diagonal = np.tile(1 / (labels.step.inputs.d * a), count // places.types)
-    if labels.types.initial is not None:  # of T0 along v: the types have it
-        diagonal[: places.types] *= 1 - labels.types.initial.square
+    if labels.types.initial is not None:  # of T0 along q: the types have it
+        known = labels.types.initial.square / (labels.step.inputs.d * state.a_initial)
+        diagonal[: places.types] -= known
     if places.second_order:
         diagonal[places.scales] = 0.0
         diagonal[places.multipliers] = -labels.multiplier_form / a
@@ -529,7 +530,8 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
     neurons = (d * a - np.diag(inverse)[:U]) / (d * a) ** 2
     Z, with_means = inverse[k:, k:], inverse[:U, k:]
     if initial is not None:
-        neurons = (initial.square - 1) * np.diag(inverse)[:U] / (d * a) ** 2
+        known = initial.square * np.diag(inverse)[:U] - d * state.a_initial
+        neurons = neurons + known / (d * a) ** 2
         shift = np.zeros((p * size, U))
         by_direction = shift.reshape(p, places.fields, U, U)
         each = np.arange(U)

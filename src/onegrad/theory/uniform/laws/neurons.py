@@ -11,14 +11,18 @@ so that its input has the deviation :math:`\rho`, with a part along the initial 
 lengths differ. For an odd activation g and -g are one type: a neuron (-g, w) has the features of
 (g, -w) with the sign reversed.
 
-Where the initial weight along v, :math:`\omega` in its deviations, makes much of a neuron's
-variance, its Gauss nodes are types too (`with_initial_weights`). Such a type has
+Where the initial weight along one special direction q, :math:`\omega` in its deviations, makes much
+of a neuron's variance, its Gauss nodes are types too (`with_initial_weights`): q is v, or what M
+singles out. With the regression c of the moved weights on :math:`\omega`, along v and one more
+direction t, such a type has
 
-.. math:: T^0_v = \tau\omega\alpha,\qquad T_v = T'_v + c\omega\alpha,\qquad
-    s = \gamma_gc_1b + c\omega
+.. math:: T^0_q = \tau\omega\alpha,\qquad T = T' + c\omega\alpha,\qquad
+    \mathrm{pre} = (\gamma_gc_1b + c_v\omega)\kappa + c_t\omega\,t\cdot x + \dots
 
-with the mean output :math:`\alpha`: T^0 along v is no field, and what c says of a weight along v is
-in its index. What :math:`\omega` explains leaves :math:`\rho^2` and the covariance of weights.
+with the mean output :math:`\alpha`: T^0 along q is no field, and what c says of weights is in the
+features, for which rows have nodes of both indices. What :math:`\omega` explains leaves
+:math:`\rho^2` and the covariance of weights. On a sphere a weight that is longer along q is shorter
+off it; and it leans towards Mq, off the special directions.
 """
 
 from __future__ import annotations
@@ -57,9 +61,10 @@ WIDTH_OF_FIT = 0.25  # of that of the features: with it 14 readouts do what took
 MIN_DEVIATION = 1e-12  # of squared lengths, below which they are one
 MAX_RELATIVE_LENGTH = 0.9  # of a group of eigenvalues, by which a length moves
 MIN_SHARE_OFF_PLANE = 0.3  # of rho^2 that special directions leave
-# share of rho^2 that initial weights along one direction explain, from which their nodes are types:
-# along v, and where the quadratic part of the labels singles another direction out, where less of it
-# makes errors of tens of percent; for readouts of one size, and for others, whose types take seconds
+# share of rho^2 that initial weights along one direction explain, from which their nodes are
+# types: along v, and where the quadratic part of the labels singles another direction out, where
+# less of it makes errors of tens of percent; for readouts of one size, and for others, whose types
+# take seconds
 MIN_SHARE_ALONG_V = {True: 0.1, False: 0.5}
 MIN_SHARE_OFF_V = {True: 0.01, False: 0.02}  # beyond that of any direction, 1/d
 MIN_SHARE_WITH_COVARIANCE = {True: 0.03, False: 0.1}  # the same, where draws take seconds each
