@@ -382,8 +382,7 @@ def with_initial_weights(step: Step, types: Types, moments: StepMoments) -> tupl
         lean = step.phi0 * (types.epsilon * types.size) ** 2 * float(q @ moments.S @ q)
         explained = explained + longer * each(types.grown - lean) / inputs.d
         length, square = length * shorter, square / shorter
-    rest = on_q - kept
-    plane = plane - on_q[:, :, None] * on_q[:, None, :] + rest[:, :, None] * rest[:, None, :]
+    plane = plane - on_q[:, :, None] * on_q[:, None, :]
     value, vectors = np.linalg.eigh(plane)
     value = np.maximum(value, MIN_PLANE / inputs.d)
     plane = each_row((vectors * value[:, None, :]) @ vectors.swapaxes(1, 2))
