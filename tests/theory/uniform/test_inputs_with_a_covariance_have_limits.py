@@ -75,7 +75,7 @@ def test_neurons_that_start_along_v_are_types_of_their_own(monkeypatch):
         value, bar = getattr(types, kind), getattr(types.accuracy, kind)
         assert abs(value - mean) < bar * value + 2 * se
         assert abs(value - mean) < 0.1 * mean
-    monkeypatch.setattr(neurons, "MIN_INITIAL_SHARE", {True: np.inf, False: np.inf})
+    monkeypatch.setattr(neurons, "MIN_SHARE_ALONG_V", {True: np.inf, False: np.inf})
     with pytest.raises(og.OutOfScope, match="most of a neuron's variance"):
         og.predict(LEANING)
 

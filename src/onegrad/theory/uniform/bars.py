@@ -53,6 +53,9 @@ class Neglected(enum.Enum):
     HEAVY_TAILS = "labels with heavy tails at a small d"
     ALONG_V = "random weights along the learned direction, which the step lengthens"
     OFF_V = "a direction that the quadratic part of the labels singles out"
+    STARTS = (
+        "neurons that start along a direction that the quadratic part of the labels singles out"
+    )
     STRONG_DIRECTION = "a direction of the inputs that has much of a neuron's variance"
     BLOWN_UP = "a first step that blows the residuals of the second up"
     BLOWN_UP_EQUAL = "equal readouts after a step that blows residuals up"
@@ -101,6 +104,8 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
     # .08, 52 % at .18 (least squares taken off, H1/4 + H2, power laws of .7 and .86)
     only_quadratic = step.b == 0.0 and numbers.c2 != 0.0
     dominant = max(along, off) * (1 + 3 * only_quadratic) * (not isotropic)
+    initial = regime.types.initial
+    starts = 0.0 if initial is None or initial.second is None else initial.explained**0.5 / gap
     blown_up = max(regime.growth - 1, 0.0) / (regime.growth + LARGE_GROWTH)
     # share of the step in the variance of weights
     moved = np.maximum(1 - (regime.types.size / regime.types.rho) ** 2, 0.0) * (numbers.c2 != 0.0)
@@ -140,6 +145,9 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
         Neglected.ALONG_V: along * isotropic,
         # three times where all of an output is quadratic: H2 and its teacher are up to 40 % off
         Neglected.OFF_V: (1 + 2 * quadratic) * off * isotropic,
+        # types know them, but not what M does to them off the plane: on the rows of the step 5 to
+        # 15 % at a gap of .6, 15 to 30 % near interpolation, at shares from .03 to .3 alike
+        Neglected.STARTS: starts,
         Neglected.STRONG_DIRECTION: dominant,
         # fluctuations of the output that the theory takes for means decide the second step
         Neglected.BLOWN_UP: blown_up,

@@ -41,6 +41,7 @@ from onegrad.theory.uniform.laws.rows import (
     RowVariables,
     StepMoments,
     fresh_rows,
+    fresh_rows_in_a_plane,
     points_of_step,
     row_sizes,
     rows_by_index,
@@ -87,6 +88,7 @@ class Nodes:
     per_bin: int = 7  # of the index in a bin, where features are not steep
     index: float = 1.0  # spacing, of fresh rows
     readout: float = 1.25  # spacing, of normal readouts
+    starts: bool = True  # whether initial weights may be types
 
 
 @dataclass(frozen=True)
@@ -209,7 +211,9 @@ def one_step(laws: Laws, nodes: Nodes) -> Steps:
     types = neuron_types(step, moments, readouts(step, moments, nodes.readout))
     plane = weights_in_the_plane(step, types, moments)
     types = with_special_weights(step, types, moments, plane)
-    types, plane = with_initial_weights(step, types, moments)
+    if nodes.starts:
+        types, plane = with_initial_weights(step, types, moments)
+    second = None if types.initial is None else types.initial.second
     along_v, rho2 = plane[:, 0, 0], types.rho**2
     variables = RowVariables(
         step.directions, len(moments.constraints), step.indices, laws.same_rows and step.full
@@ -222,16 +226,20 @@ def one_step(laws: Laws, nodes: Nodes) -> Steps:
     teacher = along_linear(step.labels)
     rule = index_rule(laws.neurons.activation, float(strength.max()), teacher, overlap)
     per_bin = max(nodes.per_bin, int(np.ceil(NODES_PER_STEEPNESS * steepness(step))))
-    count = rule.count(nodes.index)
+    index_nodes = rule.count(nodes.index)
 
     def population(rows: Rows) -> Population:
         if rows.step and rows.ridge:
-            return rows_of_both(step, rows, points, moments, variables, nodes.bins, per_bin)
+            return rows_of_both(step, rows, points, moments, variables, nodes.bins, per_bin, second)
         if rows.step:
             return rows_of_step(step, rows, points, moments, nodes.residual)
         mass, replaced = rows.count / n, rows is not UNSEEN
+        if second is not None:
+            mass = mass if replaced else 1.0
+            of_plane = step, rows, variables, rule, index_nodes, deviation, mass, replaced, second
+            return fresh_rows_in_a_plane(*of_plane)
         return fresh_rows(
-            step, rows, variables, rule, count, deviation, mass if replaced else 1.0, replaced
+            step, rows, variables, rule, index_nodes, deviation, mass if replaced else 1.0, replaced
         )
 
     def features(rows: Population) -> Features | None:
@@ -239,7 +247,7 @@ def one_step(laws: Laws, nodes: Nodes) -> Steps:
             return None
         if rows.rows.step:
             return features_of_step(step, types, rows)
-        return fresh_features(step, types, rows, along_v)
+        return fresh_features(step, types, rows, plane)
 
     populations = [population(rows) for rows in laws.rows]
     of_rows = [features(x) for x in populations]

@@ -89,6 +89,8 @@ def _errors(eq: Equations, start: Solution | None, near: Evaluation | None = Non
     a, reaction = solution.state.a, -response.log_a[1] * solution.state.delta
     gap = float(a.sum() / (a @ reaction))
     penalty = eq.pencil.ridge * norm
+    if min(response.objective, test) <= 0:
+        raise NotConverged("uniform theory: an error that is not positive")
     return Evaluation(
         response.objective,
         test,
@@ -116,13 +118,16 @@ def solve_equations(
     labels, energy = eq.labels, eq.regime.step.laws.neurons.activation.second_moment
 
     def solution(ridge: float, start: Floats | None) -> Solution:
-        return solve(
-            replace(eq.pencil, ridge=ridge),
-            lambda state: special_shares(labels, state, quadratic_problem(labels, state)),
-            energy,
-            start,
-            tolerances,
-        )
+        try:
+            return solve(
+                replace(eq.pencil, ridge=ridge),
+                lambda state: special_shares(labels, state, quadratic_problem(labels, state)),
+                energy,
+                start,
+                tolerances,
+            )
+        except np.linalg.LinAlgError as reason:
+            raise NotConverged("uniform theory: its equations are singular") from reason
 
     ridge = eq.pencil.ridge
     try:

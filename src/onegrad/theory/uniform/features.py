@@ -72,7 +72,8 @@ class Features:
     bend: Floats  # E sigma''(pre)
     third: Floats  # E sigma'''(pre), of fresh rows
     A_by_own: Floats  # derivative of A by the neuron's own scale
-    noise_by_own: Floats  # and of C^2
+    A_by_length: Floats  # and by the relative length of its initial weight
+    noise_by_length: Floats  # the same of C^2
     chaos: tuple[Floats, ...]
     products: tuple[Floats, ...] = field(default=(), kw_only=True)  # readings of products of inputs
 
@@ -98,7 +99,9 @@ def features_of_step(
     A, B1, beta = of["A"], of["B1"], of["beyond"]
     beta = beta / np.sqrt(nu) if nu > NEGLIGIBLE_SLOPE_ENERGY else np.zeros_like(beta)
     explained = A**2 + of["along"] ** 2 + of["across"] ** 2 + beta**2
-    explained_by_own = sum(of[name] * of[f"{name}_by_own"] for name in ("A", "along", "across"))
+    explained_by_length = sum(
+        of[name] * of[f"{name}_by_length"] for name in ("A", "along", "across")
+    )
     turn, rest = (standardised(sigma)[k] for k in ("turn", "rest"))
     return StepFeatures(
         A=A,
@@ -110,7 +113,8 @@ def features_of_step(
         noise=np.maximum(of["square"] - explained, 0.0),
         A_by_r=of["A_by_r"],
         A_by_own=of["A_by_own"],
-        noise_by_own=of["square_by_own"] - 2 * explained_by_own,
+        A_by_length=of["A_by_length"],
+        noise_by_length=of["square_by_length"] - 2 * explained_by_length,
         bend=of["bend"],
         turn=(of["turning"] - turn.mean * A - turn.linear * of["along"]) / turn.deviation,
         rest=(of["value"] - rest.mean * A - rest.linear * of["along"]) / rest.deviation,
@@ -125,8 +129,9 @@ def _features_of_type(
     A, along, across, square : E F, E[F z_0], E[F z_perp], E F^2.
     beyond, turning, value : E[F s] with s = sigma'(z_0) - c_1 - 2 c_2 z_0, z_0 sigma'(z_0) and
         sigma(z_0).
-    B1, bend, A_by_r : as in Features.
-    A_by_own, along_by_own, across_by_own, square_by_own : derivatives by the neuron's own scale.
+    B1, bend, A_by_r, A_by_own : as in Features.
+    A_by_length, along_by_length, across_by_length, square_by_length : derivatives by the relative
+        length of the initial weight.
     """
     sigma, numbers = step.laws.neurons.activation, step.activation
     size, root = types.size[u], np.sqrt(rows.length)[:, None]  # (G, 1)
@@ -135,6 +140,9 @@ def _features_of_type(
     P, Q = rest + held * (types.along[u] - rest), held * types.across[u]
     share = step.own_share(root**2) * types.gamma[u]  # of the own slope, times r
     own, centre = share * rows.residual, types.s[u] * rows.kappa  # (G, K)
+    if rows.second is not None:
+        assert types.initial is not None
+        centre = centre + types.initial.along_second[u] * rows.second
 
     def own_slope(z: Floats) -> Floats:
         return sigma.derivative(size * z) - types.c1[u]
@@ -154,7 +162,14 @@ def _features_of_type(
     else:
         across, bend = B1 * Q * root, (P * slope_along + Q * slope_across) / ((P**2 + Q**2) * root)
     along = _average(mean_F, p0 * z0)
-    own_part = size * root  # of the input, times z_0
+    # what the input grows by with that length, over z_0 and z_perp
+    longer = P * root
+    wider = (
+        held * (types.grown[u] - types.along[u] ** 2) / max(types.across[u], MIN_PANEL_DEVIATION)
+    )
+    wider = wider * root
+    slope_both = _average(_average(slope, pq * zq), p0 * z0)
+    own_across = size * (types.own_reading[u] - types.along[u])
     return {
         "A": _average(mean_F, p0),
         "along": along,
@@ -167,18 +182,21 @@ def _features_of_type(
         "B1": B1,
         "bend": bend,
         "A_by_r": _average(mean_slope, p0 * own_slope(z0)) * share,
-        "A_by_own": slope_along * own_part,
-        "along_by_own": _average(mean_slope, p0 * z0**2) * own_part,
-        "across_by_own": _average(_average(slope, pq * zq), p0 * z0) * own_part,
-        "square_by_own": 2 * _average(_average(F * slope, pq), p0 * z0) * own_part,
+        "A_by_own": slope_along * size * root + bend * own_across * root**2,
+        "A_by_length": slope_along * longer + slope_across * wider,
+        "along_by_length": _average(mean_slope, p0 * z0**2) * longer + slope_both * wider,
+        "across_by_length": slope_both * longer + _average(_average(slope, pq * zq**2), p0) * wider,
+        "square_by_length": 2 * _average(_average(F * slope, pq), p0 * z0) * longer
+        + 2 * _average(_average(F * slope, pq * zq), p0) * wider,
     }
 
 
-def fresh_features(step: Step, types: Types, rows: Population, along_v: Floats) -> Features:
+def fresh_features(step: Step, types: Types, rows: Population, plane: Floats) -> Features:
     """Return the features of rows that the step has not seen.
 
-    along_v : variance V of the random weight along v, (U,).
+    plane : covariance of random weights along special directions, (U, p, p).
     """
+    along_v = plane[:, 0, 0]
     sigma = step.laws.neurons.activation
     square_length, kappa = rows.length[:, None, None], rows.kappa[:, :, None]
     special = np.tile(step.inputs.scales[0], 2)[:, None, None]
@@ -186,6 +204,14 @@ def fresh_features(step: Step, types: Types, rows: Population, along_v: Floats) 
     deviation_of_length = abs(float((longer / shorter - 1)[0] / (longer / shorter + 1)[0]))
     mean = types.bias + types.s * kappa
     variance = types.rho**2 * square_length + along_v * (kappa**2 - special)
+    if rows.second is not None:
+        assert types.initial is not None and types.initial.second is not None
+        t, on_second = rows.second[:, :, None], plane @ types.initial.second
+        mean = mean + types.initial.along_second * t
+        V = on_second @ types.initial.second
+        if step.inputs.isotropic:
+            V = V - types.rho**2 / step.inputs.d
+        variance = variance + V * (t**2 - square_length) + 2 * on_second[:, 0] * kappa * t
     deviation = np.sqrt(np.maximum(variance, MIN_VARIANCE * types.rho**2))
 
     features = averaged_features(sigma, mean, deviation, deviation_of_length)
@@ -203,15 +229,16 @@ def fresh_features(step: Step, types: Types, rows: Population, along_v: Floats) 
         )
         for part in chaos:
             noise = np.maximum(noise - part**2, 0.0)
-    by_own = 2 * types.along * types.size * square_length  # derivative of the variance
+    by_length = 2 * types.grown * square_length  # derivative of the variance
     return Features(
         A=features.A,
         B1=features.B1,
         noise=noise,
         bend=bend,
         third=features.third,
-        A_by_own=bend / 2 * by_own,
-        noise_by_own=features.noise_by_variance * by_own,
+        A_by_own=bend * types.own_reading * types.size * square_length,
+        A_by_length=bend / 2 * by_length,
+        noise_by_length=features.noise_by_variance * by_length,
         chaos=chaos,
     )
 

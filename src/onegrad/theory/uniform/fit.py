@@ -325,6 +325,7 @@ def quadratic_problem(
 ) -> Quadratic:
     """Return the quadratic problem of the labels at a point of the equations."""
     places, a, initial = labels.places, state.a, labels.types.initial
+    directions = places.row.directions
     sums = _Sums.zeros(places.count, a.dtype)
     _add_sets(labels, sums.H, state, 0.0 if parameter is None else parameter.test)
     C, C_inverse = _fields_of_directions(labels, state)
@@ -333,8 +334,9 @@ def quadratic_problem(
         if forms.step:
             _add_moved(places, sums.H, rows, forms, at)
     means = places.set(0)
-    if initial is not None:  # rows of ridge read T along v less what the index contains
-        _shift(sums.H, means, places.field(0, 0), initial.index)
+    if initial is not None:  # rows of ridge read T less what the features contain
+        for i in np.flatnonzero(initial.index.any(0)):
+            _shift(sums.H, means, places.field(int(i), 0), initial.index[:, i])
     for readings, forms, at in zip(labels.readings, labels.pencil.rows, state.rows, strict=True):
         if readings is not None:
             fields = places.row.fields if forms.step else places.row.directions
@@ -347,6 +349,10 @@ def quadratic_problem(
         sums.constant += mass * fresh.constant
         sums.one += mass * fresh.one
     if initial is not None:
+        every = np.arange(places.count)
+        starts = np.array([every[places.field(i, places.initial)] for i in range(directions)])
+        for sums_of_rows in (sums.H, sums.H.T, sums.side, sums.side_of_one):
+            _turn_starts(sums_of_rows, starts, initial.toward)
         start = places.field(0, places.initial)
         _shift(sums.H, means, start, initial.start)
         for side in (sums.side, sums.side_of_one):
@@ -361,6 +367,17 @@ def _shift(H: Numbers, means: slice, field: slice, shift: Floats) -> None:
     """Let a field be its new self plus `shift` times the means, in place."""
     H[means] += shift[:, None] * H[field]
     H[:, means] += H[:, field] * shift
+
+
+def _turn_starts(sums: Numbers, at: IndexArray, toward: Floats) -> None:
+    """Let the first T^0 be that along q, by a reflection of directions, in place.
+
+    at : places of T^0 of all directions, (p, U).
+    """
+    away = toward - np.eye(len(toward))[0]
+    square = float(away @ away)
+    if square:
+        sums[at] -= np.multiply.outer(2 / square * away, np.tensordot(away, sums[at], axes=1))
 
 
 def _add_moved(places: Places, H: Numbers, rows: Population, forms: Forms, at: RowState) -> None:
@@ -382,8 +399,9 @@ def _add_sets(labels: LabelProblem, H: Numbers, state: State, test: complex) -> 
     places, a = labels.places, state.a
     count = places.sets - places.intercept
     diagonal = np.tile(1 / (labels.step.inputs.d * a), count // places.types)
-    if labels.types.initial is not None:  # of T0 along v: the types have it
-        diagonal[: places.types] *= 1 - labels.types.initial.square
+    if labels.types.initial is not None:  # of T0 along q: the types have it
+        known = labels.types.initial.square / (labels.step.inputs.d * state.a_initial)
+        diagonal[: places.types] -= known
     if places.second_order:
         diagonal[places.scales] = 0.0
         diagonal[places.multipliers] = -labels.multiplier_form / a
@@ -419,21 +437,16 @@ def length_covariance(labels: LabelProblem, state: State, test: complex = 0.0) -
     relative order 1/d.
     """
     types, unseen = labels.types, labels.test
-    growth = test * np.tensordot(unseen.rows.mass, noise_by_length(types, unseen.features), axes=2)
+    more = unseen.features.noise_by_length * types.length_deviation
+    growth = test * np.tensordot(unseen.rows.mass, more, axes=2)
     for readings, forms, at in zip(labels.readings, labels.pencil.rows, state.rows, strict=True):
         if readings is not None:
-            more = noise_by_length(types, readings.features)
+            more = readings.features.noise_by_length * types.length_deviation
             growth = growth + np.tensordot(forms.mass * at.pi, more, axes=2)
     growth = growth + 2 * linear_energy(labels.pencil, state) * types.length_deviation
     covariance = -growth / state.delta
     largest = np.maximum(np.abs(covariance.real), MAX_COVARIANCE)
     return np.asarray(covariance * MAX_COVARIANCE / largest)
-
-
-def noise_by_length(types: Types, features: Features) -> Floats:
-    """Return the derivative of C^2 by a length that is not a type of its own."""
-    scaled = types.grown / (types.along * types.size)
-    return features.noise_by_own * scaled * types.length_deviation
 
 
 def _add_directions(labels: LabelProblem, H: Numbers, state: State, C_inverse: Numbers) -> None:
@@ -490,8 +503,10 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
     counted = np.array([*first, *range(places.sets, stop)])
     inverse, k, initial = inverse[np.ix_(counted, counted)], len(first), labels.types.initial
     if initial is not None:
-        start = np.arange(k, k + size)[_initial(places)]
-        inverse[start], inverse[:, start] = 0.0, 0.0
+        starts = k + np.arange(p * size).reshape(p, size)[:, _initial(places)]
+        inverse[starts[0]], inverse[:, starts[0]] = 0.0, 0.0
+        for side in (inverse, inverse.T):
+            _turn_starts(side, starts, initial.toward)
     free = _ReadoutRow.of(labels, state, inverse[:U, :U])
     of_length: Numbers = np.zeros(U)
     if labels.types.length_deviation:
@@ -509,16 +524,19 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
             square = ((at.e @ free.rows[:width, :width]) * at.e).sum(-1)
             total = total - population.length[:, None] * square
         total = total / labels.n
-        more = noise_by_length(labels.types, readings.features)
+        more = readings.features.noise_by_length * labels.types.length_deviation
         total = total + labels.pencil.phi * (more @ (a * of_length))
         rows.append(np.where(total.real > MIN_SHARE_OF_ROWS, total, MIN_SHARE_OF_ROWS))
     neurons = (d * a - np.diag(inverse)[:U]) / (d * a) ** 2
     Z, with_means = inverse[k:, k:], inverse[:U, k:]
     if initial is not None:
-        neurons = (initial.square - 1) * np.diag(inverse)[:U] / (d * a) ** 2
+        known = initial.square * np.diag(inverse)[:U] - d * state.a_initial
+        neurons = neurons + known / (d * a) ** 2
         shift = np.zeros((p * size, U))
-        shift[range(U), range(U)] = initial.index
-        shift[np.arange(size)[_initial(places)], range(U)] = initial.start
+        by_direction = shift.reshape(p, places.fields, U, U)
+        each = np.arange(U)
+        by_direction[:, 0, each, each] = initial.index.T
+        by_direction[:, places.initial, each, each] = np.outer(initial.toward, initial.start)
         cross = shift @ with_means
         Z = Z + cross + cross.T + shift @ inverse[:U, :U] @ shift.T
         with_means = with_means + inverse[:U, :U] @ shift.T
@@ -554,6 +572,10 @@ def _share_of_rows(
     places, e = labels.places, at.e
     width, size = e.shape[-1], places.block
     A: Numbers = readings.features.A
+    initial, start = labels.types.initial, _initial(places)
+    if initial is not None and width > start.start:  # T^0 along q is a part of the means
+        along = rows.moments[..., 0, 1 : 1 + len(initial.toward)] @ initial.toward
+        A = A + e[..., start] * (along[..., None] * initial.start)
     if places.intercept:
         A = np.concatenate([A, np.ones((*A.shape[:-1], 1))], -1)
     total = ((A @ inverse[:k, :k]) * A).sum(-1)
@@ -642,8 +664,8 @@ def readings_of(
 def _mean_along_readout_row(step: Step, types: Types, moments: StepMoments) -> Floats:
     """Return the means of weights along special directions that initial ones have by it, (U, p)."""
     row = step.row_overlap.sum(1)
-    if types.initial is not None:  # what is along v is in the types
-        row = np.append(0.0, row[1:])
+    if types.initial is not None:  # what is along q is in the types
+        row = row - (row @ types.initial.toward) * types.initial.toward
     unmoved = np.outer(step.laws.update.rest + step.kept * types.own, row)
     moved = np.outer(types.epsilon * step.kept, moments.M @ row)
     return (types.g / np.sqrt(step.laws.neurons.N))[:, None] * (unmoved + moved)
@@ -675,13 +697,17 @@ def _add_second_order(
 ) -> None:
     """Add to the design, in place, how rows read what is of order 1/d."""
     variables, inputs = places.row, step.inputs
-    own = features.A_by_own * (types.own_reading / types.along)  # one for isotropic inputs
     half, K, index = features.bend / 2, 1 + variables.indices, rows.kappa[..., None]
     off_v = np.diag([0.0] + [1.0] * variables.indices)
     rho = types.rho if types.initial is None else types.initial.rho
     excess = plane[:, :K, :K] - (rho**2 / inputs.d)[:, None, None] * off_v
-    if not rows.rows.step:
-        excess[:, 0, 0] = 0.0  # in the features already
+    if not rows.rows.step:  # in the features already
+        if rows.second is not None:
+            assert types.initial is not None
+            P = types.initial.plane
+            more = plane - (rho**2 / inputs.d)[:, None, None] * np.eye(len(P)) * inputs.isotropic
+            excess = excess - (P @ more @ P)[:, :K, :K]
+        excess[:, 0, 0] = 0.0
     _add_products(variables, rows.kappa, half, excess, D, places.set(0))
     root = np.linalg.cholesky(plane[:, :K, :K] + DIAGONAL_ROUNDING * np.eye(K))
     for k, (a, b) in enumerate(places.products, 1):
@@ -691,8 +717,7 @@ def _add_second_order(
         _add_products(variables, rows.kappa, half, outer, D, places.set(k))
         if not inputs.isotropic:  # lengths do not contain the special directions
             D[..., 0, places.set(k)] += half * np.trace(outer, axis1=1, axis2=2)
-    scaled = types.grown / (types.along * types.size)
-    by_length = features.A_by_own * scaled * types.length_deviation
+    by_length, own = features.A_by_length * types.length_deviation, features.A_by_own
     D[..., 0, places.lengths] = by_length + index * features.B1 * types.s_by_length
     D[..., 0, places.scales] = own
     for j, i in enumerate(places.owners):

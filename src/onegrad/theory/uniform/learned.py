@@ -34,7 +34,7 @@ from onegrad.theory.uniform.solver import ROUGH_TOLERANCES, Solution
 
 LEARNED_FIELDS = (*ONE_STEP_FIELDS, "ridge_rows", "weight_decay")
 LEARNED_NODES = Nodes(
-    residual=8, bins=12, index=0.75, readout=1.5
+    residual=8, bins=12, index=0.75, readout=1.5, starts=False
 )  # polynomials of the index are averaged
 MAX_MISSED_EXCESS = 0.02  # of what is not learned over the test error, by quadrature
 MAX_FITTED_DEGREE = 12

@@ -45,7 +45,11 @@ FINER_LEVELS = 4  # than the usual nodes, of fresh rows: until rtol is met
 # error there: coarser ones change no setting by more than 0.1 %
 SMALL_STEEPNESS, SMALL_ERROR = 0.5, 2.5e-4
 # of r, of rows in step and ridge: for readouts of one size, and for others
-BINS, BINS_OF_MANY_READOUTS = (12, 24, 48), (4, 8, 16)
+BINS: tuple[int, ...] = (12, 24, 48)
+BINS_OF_MANY_READOUTS: tuple[int, ...] = (4, 8, 16)
+# where rows resolve two indices: they take seconds; and the error from which initial weights are no
+# types: relu near interpolation changed from bins to bins by factors
+TOLERANCE_OF_MANY_TYPES, MAX_ERROR_OF_STARTS = 0.02, 0.1
 NODES_OF_DRAWS = Nodes(residual=8, bins=6, index=4 / 3, readout=5 / 3)
 # of a neuron's variance in one direction of the inputs, that types leave: beyond it predictions
 # were 36 to 73 % off, up to 0.3 within 25 %
@@ -73,6 +77,11 @@ class Refinement:
     def last(self) -> Solution:
         """The solution to start others from."""
         return self.cases[-1].solution
+
+    @property
+    def has_starts(self) -> bool:
+        """True if initial weights are types."""
+        return self.cases[0].regime.types.initial is not None
 
 
 @one_blas_thread
@@ -176,20 +185,37 @@ def refine_cases(cases: Sequence[Laws], rtol: float, start: Solution | None) -> 
     return replace(finest, quadrature_error=error, resolved=error <= rtol)
 
 
-def refine_bins(cases: Sequence[Laws], rtol: float, start: Solution | None) -> Refinement:
-    """Evaluate all cases with more and more bins until rtol is met; the last two extrapolate."""
-    counts = BINS if cases[0].neurons.one_size else BINS_OF_MANY_READOUTS
-    finer = mean_of(evaluate(cases, Nodes(bins=counts[0]), start))
-    for bins in counts[1:]:
-        coarser, finer = finer, mean_of(evaluate(cases, Nodes(bins=bins), finer.last))
-        error = SHRINKING * relative_change(coarser, finer)
-        if error <= rtol:
-            break
+def refine_bins(
+    cases: Sequence[Laws], rtol: float, start: Solution | None, starts: bool = True
+) -> Refinement:
+    """Evaluate all cases with more and more bins until rtol is met; the last two extrapolate.
+
+    starts : whether initial weights may be types: not where rows of large features are unstable
+        with them.
+    """
+    counts, enough = BINS if cases[0].neurons.one_size else BINS_OF_MANY_READOUTS, rtol
+    try:
+        finer = mean_of(evaluate(cases, Nodes(bins=counts[0], starts=starts), start))
+        if finer.has_starts:
+            counts, enough = counts[:2], max(rtol, TOLERANCE_OF_MANY_TYPES)
+        for bins in counts[1:]:
+            nodes = Nodes(bins=bins, starts=starts)
+            coarser, finer = finer, mean_of(evaluate(cases, nodes, finer.last))
+            error = SHRINKING * relative_change(coarser, finer)
+            if error <= enough:
+                break
+        unstable = finer.has_starts and error > MAX_ERROR_OF_STARTS
+    except NotConverged:
+        if not starts:
+            raise
+        unstable = True
+    if unstable and starts:
+        return refine_bins(cases, rtol, start, starts=False)
     extrapolated = {
         name: getattr(finer, name) + (getattr(finer, name) - getattr(coarser, name)) / 3
         for name in ("train", "test", "squared_loss")
     }
-    return replace(finer, **extrapolated, quadrature_error=error, resolved=error <= rtol)
+    return replace(finer, **extrapolated, quadrature_error=error, resolved=error <= enough)
 
 
 def corrected(draws: Refinement, rtol: float) -> Refinement:

@@ -166,7 +166,8 @@ def seen_features(second: SecondStep, rows: Population, X: Floats, kappa: Floats
     beta0 = of["beyond"] / np.sqrt(nu) if nu > NEGLIGIBLE_SLOPE_ENERGY else 0 * A
     explained = A**2 + of["along"] ** 2 + of["across"] ** 2 + (root * Q2 * B2) ** 2
     explained = explained + beta0**2 + of["latent"] ** 2
-    own = of["slope_along"] * types.size * root  # derivative by the own scale
+    slope, bend = of["slope_along"] * root, of["bend"] * root**2
+    own_across = types.size * (types.own_reading - types.along)
     turn, rest = (standardised(sigma)[k] for k in ("turn", "rest"))
     return SeenFeatures(
         A=A,
@@ -174,8 +175,9 @@ def seen_features(second: SecondStep, rows: Population, X: Floats, kappa: Floats
         noise=np.maximum(of["square"] - explained, 0.0),
         bend=of["bend"],
         third=0 * A,
-        A_by_own=own,
-        noise_by_own=0 * A,
+        A_by_own=slope * types.size + bend * own_across,
+        A_by_length=slope * types.along + bend * (types.grown - types.along**2),
+        noise_by_length=0 * A,
         chaos=(),
         B0=B0,
         beta=beta0,

@@ -43,7 +43,7 @@ from onegrad.theory.uniform.rules import normal_cutoff
 from onegrad.theory.uniform.solver import Acceleration, Packing, without_rows
 
 SPECTRUM_FIELDS = (*ONE_STEP_FIELDS, "inputs", "ridge_rows", "steps", "weight_decay", "paired")
-SPECTRAL_NODES = Nodes(residual=5, bins=8, per_bin=5, index=1.3, readout=1.5)
+SPECTRAL_NODES = Nodes(residual=5, bins=8, per_bin=5, index=1.3, readout=1.5, starts=False)
 RELATIVE_HEIGHT = 1e-6  # imaginary part over x
 SPECTRAL_TOLERANCE, MAX_SPECTRAL_ITERATIONS = 1e-5, 60
 FEW_ITERATIONS = 25  # from a neighbour

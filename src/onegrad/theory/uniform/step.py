@@ -36,6 +36,8 @@ from onegrad.theory.uniform.laws.labels import (
 from onegrad.theory.uniform.laws.preconditioner import Preconditioner
 from onegrad.theory.uniform.laws.table import Laws
 
+# of a weight by the quadratic part of the labels, over itself, from which its direction is special
+LARGE_MOVE = 0.3
 MIN_BULK = 0.02  # of tr Sigma^2/d, that the special directions leave
 
 
@@ -266,7 +268,9 @@ def take_step(laws: Laws) -> Step:
     else:
         v = h / b
     spanned = [v]
-    if b == 0.0:  # M moves weights along K u
+    # M moves weights along K u
+    moved = 2 * gamma * neurons.large_readout * numbers.c2 * _curvature(labels)
+    if b == 0.0 or abs(moved) > LARGE_MOVE:
         spanned += list(np.tile(gain, slots.count) * directions.indices)
     for direction in spanned:
         rest = direction - (direction @ primitives.T) @ primitives
@@ -344,6 +348,12 @@ def _relative_length(
     noise = preconditioner.phi * preconditioner.left_out(slopes, even * mean**2, missed)
     moved = even * mean**2 * (omega @ gain**2) + noise * (omega @ (gain**2 / s))
     return float(np.sqrt(gradient / (numbers.c1**2 * learned + moved)))
+
+
+def _curvature(labels: LabelLaw) -> float:
+    """Return E[y (u^2 - 1)] of labels of one index; of several ones nothing is known."""
+    f = labels.teacher
+    return (1 - labels.replaced) * 2 * float(f.c[2]) if isinstance(f, Function) else 0.0
 
 
 def _special_directions(v: Floats, primitives: Floats, overlaps: Floats) -> Floats:

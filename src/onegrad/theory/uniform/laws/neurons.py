@@ -11,14 +11,18 @@ so that its input has the deviation :math:`\rho`, with a part along the initial 
 lengths differ. For an odd activation g and -g are one type: a neuron (-g, w) has the features of
 (g, -w) with the sign reversed.
 
-Where the initial weight along v, :math:`\omega` in its deviations, makes much of a neuron's
-variance, its Gauss nodes are types too (`with_initial_weights`). Such a type has
+Where the initial weight along one special direction q, :math:`\omega` in its deviations, makes much
+of a neuron's variance, its Gauss nodes are types too (`with_initial_weights`): q is v, or what M
+singles out. With the regression c of the moved weights on :math:`\omega`, along v and one more
+direction t, such a type has
 
-.. math:: T^0_v = \tau\omega\alpha,\qquad T_v = T'_v + c\omega\alpha,\qquad
-    s = \gamma_gc_1b + c\omega
+.. math:: T^0_q = \tau\omega\alpha,\qquad T = T' + c\omega\alpha,\qquad
+    \mathrm{pre} = (\gamma_gc_1b + c_v\omega)\kappa + c_t\omega\,t\cdot x + \dots
 
-with the mean output :math:`\alpha`: T^0 along v is no field, and what c says of a weight along v is
-in its index. What :math:`\omega` explains leaves :math:`\rho^2` and the covariance of weights.
+with the mean output :math:`\alpha`: T^0 along q is no field, and what c says of weights is in the
+features, for which rows have nodes of both indices. What :math:`\omega` explains leaves
+:math:`\rho^2` and the covariance of weights. On a sphere a weight that is longer along q is shorter
+off it; and it leans towards Mq, off the special directions.
 """
 
 from __future__ import annotations
@@ -57,9 +61,16 @@ WIDTH_OF_FIT = 0.25  # of that of the features: with it 14 readouts do what took
 MIN_DEVIATION = 1e-12  # of squared lengths, below which they are one
 MAX_RELATIVE_LENGTH = 0.9  # of a group of eigenvalues, by which a length moves
 MIN_SHARE_OFF_PLANE = 0.3  # of rho^2 that special directions leave
-# share of rho^2 that an initial weight along v explains, from which its nodes are types, and their
-# number: for readouts of one size, and for others, of which so many types take seconds
-MIN_INITIAL_SHARE, NODES_ALONG_V = {True: 0.1, False: 0.5}, {True: 7, False: 3}
+# share of rho^2 that initial weights along one direction explain, from which their nodes are
+# types: along v, and where the quadratic part of the labels singles another direction out, where
+# less of it makes errors of tens of percent; for readouts of one size, and for others, whose types
+# take seconds
+MIN_SHARE_ALONG_V = {True: 0.1, False: 0.5}
+MIN_SHARE_OFF_V = {True: 0.01, False: 0.02}  # beyond that of any direction, 1/d
+MIN_SHARE_WITH_COVARIANCE = {True: 0.03, False: 0.1}  # the same, where draws take seconds each
+# what of it is off v, beyond 1/d and as a part of all, from which rows resolve an index there
+MIN_SECOND_SHARE, MIN_PART_OFF_V = 0.005, 0.1
+NODES_ALONG_V, NODES_OFF_V = {True: 7, False: 3}, {True: 5, False: 3}
 # squared cosine of v and Sigma v, along which the noise of the step is: where v is no eigenvector
 # types made tanh on a power law, next to no step, 25 % worse than none
 MIN_ALIGNMENT = 0.95
@@ -123,12 +134,27 @@ def is_odd(f: Function) -> bool:
 
 @dataclass(frozen=True)
 class InitialWeights:
-    """Initial weights along v that are types; arrays over types (U,)."""
+    """Initial weights along a direction q that are types; arrays over types (U,)."""
 
-    start: Floats  # tau omega: T^0 along v over alpha
-    index: Floats  # c omega: the part of T along v over alpha that the index contains
+    toward: Floats  # (p,) q on the special directions
+    start: Floats  # tau omega: T^0 along q over alpha
+    index: Floats  # (U, p) c omega: the part of T over alpha that the features contain
+    second: Floats | None  # (p,) direction off v that c has besides v; None where it has none
     square: Floats  # omega^2
     rho: Floats  # deviation of the input over all omega
+    explained: float  # share of a neuron's variance that they explain, in the mean
+
+    @property
+    def along_second(self) -> Floats:
+        """Part of a weight along the second direction, (U,)."""
+        return self.index @ self.second if self.second is not None else 0 * self.start
+
+    @property
+    def plane(self) -> Floats:
+        """Projector on v and the second direction, (p, p)."""
+        along = np.zeros((len(self.toward),) * 2)
+        along[0, 0] = 1.0
+        return along if self.second is None else along + np.outer(self.second, self.second)
 
 
 @dataclass(frozen=True)
@@ -277,13 +303,12 @@ def weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> Floa
 
 
 def _weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> tuple[Floats, Floats]:
-    r"""Return this covariance, and its regression on the initial weight along v, (U, p).
+    r"""Return this covariance, and its regression on initial weights, times d, (U, p, p).
 
     .. math:: \frac1d\,e_i^\top\{|w|^2[\Sigma + 2\epsilon K\Sigma +
         2(1+\epsilon)\varepsilon KM\Sigma + \varepsilon^2K(M\Sigma M + \varphi_0S)K]
         + \gamma_g^2\nu\varphi_0KSK\}e_k,\qquad
-        \frac{|w|}{\sqrt d}\,\frac{e_i^\top(\Sigma + \epsilon K\Sigma + \varepsilon KM\Sigma)v}
-        {\sqrt{v^\top\Sigma v}}
+        |w|\,e_i^\top(\Sigma + \epsilon K\Sigma + \varepsilon KM\Sigma)e_k
 
     where x is white and the step has the gain K, for the gradient :math:`\Sigma`.
     """
@@ -300,9 +325,8 @@ def _weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> tup
     )
     forms = np.array(_forms_in_the_plane(step, moments))
     covariance = np.tensordot(coefficients, forms, axes=(0, 0)) / step.inputs.d
-    linear = np.array([np.full_like(epsilon, rest), types.own, epsilon])
-    on_v = (linear.T @ forms[:3, :, 0]) * types.size[:, None]
-    return covariance, on_v / np.sqrt(forms[0, 0, 0] * step.inputs.d)
+    starts = np.array([np.full_like(epsilon, rest), types.own, epsilon]) * types.size
+    return covariance, np.tensordot(starts, forms[:3], axes=(0, 0))
 
 
 def _forms_in_the_plane(step: Step, moments: StepMoments) -> list[Floats]:
@@ -319,41 +343,49 @@ def _forms_in_the_plane(step: Step, moments: StepMoments) -> list[Floats]:
 
 
 def with_initial_weights(step: Step, types: Types, moments: StepMoments) -> tuple[Types, Floats]:
-    """Return types, and their weights in the plane, with nodes of initial weights along v.
+    """Return types, and their weights in the plane, with nodes of initial weights along q.
 
-    Only if these weights make much of a neuron's variance, and v is nearly an eigenvector; rows of
-    step and ridge must be apart.
+    Only if these weights make much of a neuron's variance.
     """
-    plane, on_v = _weights_in_the_plane(step, types, moments)
-    share = float(types.weight @ (on_v[:, 0] ** 2 / types.rho**2))
-    smallest = MIN_INITIAL_SHARE[step.laws.neurons.one_size]
-    if share < smallest or step.laws.same_rows or step.preconditioner is not None:
-        return types, plane
-    along = step.overlap[0, 0]  # of v, in the groups
-    if (along @ step.inputs.s) ** 2 < MIN_ALIGNMENT * float(along @ step.inputs.s**2):
-        return types, plane
+    plane, linear = _weights_in_the_plane(step, types, moments)
     inputs, neurons = step.inputs, step.laws.neurons
-    nodes, p = gauss_hermite(NODES_ALONG_V[neurons.one_size])
-    count, U = len(nodes), len(types.g)
+    q, share = _leading_start(step, types, linear)
+    on_q = (linear @ q) / np.sqrt(_of_inputs(step, q) * inputs.d)
+    kept, second = _index_directions(step, types, on_q, share)
+    if second is None:
+        q = np.eye(step.directions)[0]
+        on_q = (linear @ q) / np.sqrt(_of_inputs(step, q) * inputs.d)
+        kept = on_q * q
+        share = float(types.weight @ (kept[:, 0] ** 2 / types.rho**2))
+    if not _types_are_derived(step, second, share):
+        return types, plane
+    count = (NODES_ALONG_V if second is None else NODES_OFF_V)[neurons.one_size]
+    nodes, p = gauss_hermite(count)
+    U = len(types.g)
 
     def each(values: Floats) -> Floats:
         return np.repeat(values, count, axis=-1)
 
+    def each_row(values: Floats) -> Floats:
+        return np.repeat(values, count, axis=0)
+
     omega, weight = np.tile(nodes, U), np.outer(types.weight, p / p.sum()).ravel()
-    deviation = np.sqrt((step.overlap[0, 0] * inputs.s) @ types.length / inputs.d)
-    mean = step.row_overlap[0].sum() * types.g / np.sqrt(neurons.N) * step.full
+    inside = np.einsum("i,k,ikr->r", q, q, step.overlap)
+    deviation = np.sqrt((inside * inputs.s) @ types.length / inputs.d)
+    mean = (q @ step.row_overlap).sum() * types.g / np.sqrt(neurons.N) * step.full
     initial = omega + each(mean / deviation)
-    on_v, plane = np.repeat(on_v, count, axis=0), np.repeat(plane, count, axis=0)
-    index, rho2, square, length = on_v[:, 0] * initial, each(types.rho) ** 2, omega**2, types.length
-    explained = on_v[:, 0] ** 2
-    length = each(length)
-    if inputs.isotropic:  # |w| is given: a weight that is longer along v is shorter off it
-        explained, shorter = index**2, 1 - (initial**2 - 1) / inputs.d
+    index, square = each_row(kept) * initial[:, None], omega**2
+    length, rho2 = each(types.length), each(types.rho) ** 2
+    explained = each((kept**2).sum(1))
+    if inputs.isotropic:  # |w| is given: a weight that is longer along q is shorter off it
+        longer, shorter = square - 1, 1 - (initial**2 - 1) / inputs.d
+        lean = step.phi0 * (types.epsilon * types.size) ** 2 * float(q @ moments.S @ q)
+        explained = explained + longer * each(types.grown - lean) / inputs.d
         length, square = length * shorter, square / shorter
-    plane = plane - on_v[:, :, None] * on_v[:, None, :]
+    plane = plane - on_q[:, :, None] * on_q[:, None, :]
     value, vectors = np.linalg.eigh(plane)
     value = np.maximum(value, MIN_PLANE / inputs.d)
-    plane = (vectors * value[:, None, :]) @ vectors.swapaxes(1, 2)
+    plane = each_row((vectors * value[:, None, :]) @ vectors.swapaxes(1, 2))
     repeated: dict[str, Any] = {
         field.name: each(getattr(types, field.name))
         for field in fields(types)
@@ -362,11 +394,60 @@ def with_initial_weights(step: Step, types: Types, moments: StepMoments) -> tupl
     of_types = repeated | {
         "weight": weight,
         "length": length,
-        "s": repeated["s"] + index,
+        "s": repeated["s"] + index[:, 0],
         "rho": np.sqrt(np.maximum(rho2 - explained, MIN_RHO2 * rho2)),
     }
-    weights = InitialWeights(each(deviation) * initial, index, square, np.sqrt(rho2))
+    start = each(deviation) * initial
+    weights = InitialWeights(q, start, index, second, square, np.sqrt(rho2), share)
     return replace(types, **of_types, initial=weights), plane
+
+
+def _types_are_derived(step: Step, second: Floats | None, share: float) -> bool:
+    """Return whether initial weights of this share are types, with an index off v or without."""
+    inputs, labels, one_size = step.inputs, step.labels, step.laws.neurons.one_size
+    if step.preconditioner is not None:
+        return False
+    if second is None:
+        along = step.overlap[0, 0]  # of v, in the groups
+        eigenvector = (along @ inputs.s) ** 2 > MIN_ALIGNMENT * float(along @ inputs.s**2)
+        return share > MIN_SHARE_ALONG_V[one_size] and eigenvector and not step.laws.same_rows
+    plain_rows = inputs.mean is None and len(inputs.scales[0]) == 1
+    one_index = labels.indices == 1 or (labels.teacher_indices == 1 and not step.laws.same_rows)
+    alike = inputs.isotropic or not step.laws.same_rows
+    even = step.activation.c2 != 0.0 and step.coherent == 0.0
+    smallest = MIN_SHARE_OFF_V if inputs.isotropic else MIN_SHARE_WITH_COVARIANCE
+    large = share - 1 / inputs.d > smallest[one_size]
+    return large and plain_rows and one_index and alike and even
+
+
+def _of_inputs(step: Step, q: Floats) -> float:
+    """Return the variance of inputs along a direction, over their mean."""
+    return float(np.einsum("i,k,ikr,r", q, q, step.overlap, step.inputs.s))
+
+
+def _leading_start(step: Step, types: Types, linear: Floats) -> tuple[Floats, float]:
+    """Return the direction whose initial weight explains most of a neuron's variance, and that."""
+    of_inputs = np.einsum("ikr,r->ik", step.overlap, step.inputs.s)
+    root = np.linalg.inv(np.linalg.cholesky(of_inputs))
+    share = types.weight / types.rho**2 / step.inputs.d
+    explained = np.einsum("u,uji,ujk->ik", share, linear, linear)
+    value, vectors = np.linalg.eigh(root @ explained @ root.T)
+    q = root.T @ vectors[:, -1]
+    return q / np.linalg.norm(q), float(value[-1])
+
+
+def _index_directions(
+    step: Step, types: Types, on_q: Floats, explained: float
+) -> tuple[Floats, Floats | None]:
+    """Return what of weights that start along q is along v and one more direction, and that."""
+    off = on_q * (np.arange(on_q.shape[1]) > 0)
+    share = types.weight / types.rho**2
+    value, vectors = np.linalg.eigh((off.T * share) @ off)
+    second = vectors[:, -1]
+    smallest = max(MIN_SECOND_SHARE + 1 / step.inputs.d, MIN_PART_OFF_V * explained)
+    if value[-1] < smallest:
+        return on_q - off, None
+    return on_q - off + np.outer(off @ second, second), second
 
 
 def with_special_weights(step: Step, types: Types, moments: StepMoments, plane: Floats) -> Types:

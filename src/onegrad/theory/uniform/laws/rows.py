@@ -32,10 +32,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onegrad.arrays import Floats
+from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.function import Function
 from onegrad.functions.hermite import gauss_hermite
 from onegrad.problem import Problem
-from onegrad.theory.uniform.laws.labels import LabelLaw, labels_given_index
+from onegrad.theory.uniform.laws.labels import LabelLaw, labels_given_index, off_root
 from onegrad.theory.uniform.rules import (
     ONE_NODE,
     TWO_POINT_NODES,
@@ -67,6 +68,10 @@ INDEPENDENT_POINTS = 3  # of an index that the label does not depend on: fourth 
 MIN_PROBABILITY = 1e-12  # of a point
 MIN_GROUP = 1e-6  # of a group of rows by index and residual
 SMALL_LENGTH = 1e-3  # by which labels know the curvature where a covariance fixes their lengths
+MIN_SECOND_BINS = 6  # of the index off v, in a bin of r
+SECOND_POINTS = 12  # of the index off v, which features know less
+MIN_SPREAD = 1e-6  # variance of a label's index that two others leave
+BEND_STEP = 0.05  # of the label's index, for its mean second derivative
 MIN_CONSTRAINT = 1e-12  # of the mean square of a row function: what is left of it is rounding
 
 
@@ -204,6 +209,7 @@ class Population:
     moments: Floats  # (G, K, q, q) second moments of the row variables
     label: Floats  # (G, K, q) E[y variable]
     label_square: Floats  # (G, K) E y^2
+    second: Floats | None = None  # (G, K) index along a second direction, where nodes resolve it
 
 
 def points_of_step(
@@ -503,10 +509,12 @@ def rows_of_both(
     variables: RowVariables,
     bins: int,
     nodes: int,
+    second: Floats | None = None,
 ) -> Population:
     """Return rows of step and ridge: bins of r, and Gauss nodes of the index in each.
 
-    Bins have equal shares of p (1 + r^2/E r^2), for each length.
+    Bins have equal shares of p (1 + r^2/E r^2), for each length; each has bins of the index along a
+    second direction (p,), where that is given.
     """
     n, n0, q = step.laws.ridge_count, step.laws.step_count, variables.count
     columns = []
@@ -514,20 +522,29 @@ def rows_of_both(
         order = np.argsort(x.r, kind="stable")
         values = _row_variables(step, x, moments, variables)[:, order]
         r, p = x.r[order], x.p[order] * x.size.share
-        mass = np.cumsum(p * (1 + r * r / float(x.p @ x.r**2)))
-        place = np.minimum((mass / mass[-1] * bins).astype(int), bins - 1)
-        starts = np.flatnonzero(np.diff(place, prepend=-1)).tolist()
-        for at in itertools.starmap(slice, itertools.pairwise([*starts, len(r)])):
-            kappa, weight, lift = conditional_gauss(values[1, at], p[at], nodes)
-            second = _second_moments(lift, values[:, at])
-            _add_unresolved(step, x, variables, second)
-            moments_of_r = (float(p[at] @ r[at] ** k) / float(p[at].sum()) for k in (1, 2))
-            columns.append((x.size.length, *moments_of_r, weight, kappa, lift.T @ r[at], second))
-    length, mean, square, weight, kappa, residual, second = (
+        off = 0 * r if second is None else second @ values[1 : 1 + step.directions]
+        parts = 1 if second is None else max(MIN_SECOND_BINS, bins // 2)
+        for at in _bins(r, p, bins):
+            moments_of_r = [float(p[at] @ r[at] ** k) / float(p[at].sum()) for k in (1, 2)]
+            of_parts = []
+            order = at.start + np.argsort(off[at], kind="stable")
+            within = _bins(off[order], p[order], parts)
+            for part in within:
+                j = order[part]
+                kappa, weight, lift = conditional_gauss(values[1, j], p[j], nodes)
+                square = _second_moments(lift, values[:, j])
+                _add_unresolved(step, x, variables, square)
+                of_parts.append((weight, kappa, lift.T @ r[j], lift.T @ off[j], square))
+            for _ in range(parts - len(within)):  # without weight
+                of_parts.append((0 * of_parts[0][0], *of_parts[0][1:]))
+            columns.append(
+                (x.size.length, *moments_of_r, *map(np.concatenate, zip(*of_parts, strict=True)))
+            )
+    length, mean, square, weight, kappa, residual, along_second, moments_of_rows = (
         np.array(c) for c in zip(*columns, strict=True)
     )
     weight = weight / weight.sum()
-    energy, label_square = _label_energy(step.labels), second[..., q, q]
+    energy, label_square = _label_energy(step.labels), moments_of_rows[..., q, q]
     if energy is not None:  # what a tail has is as good as noise
         label_square = label_square * (energy / float((weight * label_square).sum()))
     return Population(
@@ -538,10 +555,20 @@ def rows_of_both(
         mass=weight * rows.count / n,
         kappa=kappa,
         residual=residual,
-        moments=second[..., :q, :q],
-        label=second[..., q, :q],
+        moments=moments_of_rows[..., :q, :q],
+        label=moments_of_rows[..., q, :q],
         label_square=label_square,
+        second=None if second is None else along_second,
     )
+
+
+def _bins(x: Floats, p: Floats, count: int) -> list[slice]:
+    """Return at most so many bins of ordered values, of equal shares of p (1 + x^2/E x^2)."""
+    energy = float(p @ x**2) / float(p.sum())
+    mass = np.cumsum(p * (1 + (x * x / energy if energy else 0.0)))
+    place = np.minimum((mass / mass[-1] * count).astype(int), count - 1)
+    starts = np.flatnonzero(np.diff(place, prepend=-1)).tolist()
+    return list(itertools.starmap(slice, itertools.pairwise([*starts, len(x)])))
 
 
 def _label_energy(labels: LabelLaw) -> float | None:
@@ -609,3 +636,117 @@ def fresh_rows(
         label=label.reshape(*groups, q),
         label_square=(Y0**2 + (Y1**2).sum(0) + Y2).reshape(groups),
     )
+
+
+def fresh_rows_in_a_plane(
+    step: Step,
+    rows: Rows,
+    variables: RowVariables,
+    rule: GradedRule,
+    nodes: int,
+    deviation: float,
+    mass: float,
+    replaced: bool,
+    second: Floats,  # (p,) direction off v
+) -> Population:
+    """Return rows that the step has not seen, with nodes of two indices: along v and off it.
+
+    Given both, coordinates are normal: with means m along the second direction and a covariance C,
+    and labels of one index have Hermite coefficients along what is left of it.
+    """
+    labels = step.labels if replaced else replace(step.labels, replaced=0.0)
+    (scales, weights), isotropic, d = step.inputs.scales, step.inputs.isotropic, step.inputs.d
+    x, p = rule.nodes(nodes)
+    t, q = gauss_hermite(SECOND_POINTS)
+    q = q * (_fixed_length_density(t[None], d) if isotropic else 1.0)
+    p, t = np.outer(p, q / q.sum()).ravel(), np.tile(t, nodes)
+    t = t - p @ t
+    t = t / np.sqrt(p @ t**2)
+    scale, signs = np.tile(scales, 2), np.repeat(TWO_POINT_NODES, len(scales))
+    lengths = scale * (1 + signs * deviation)
+    length = (lengths if isotropic else scale)[:, None]
+    kappa = np.sqrt(scale)[:, None] * np.repeat(x, SECOND_POINTS)
+    t, p = np.sqrt(length) * t, np.tile(weights, 2)[:, None] / 2 * p
+    groups, size = p.shape, step.directions
+    mean = np.zeros((*groups, 1 + size))
+    mean[..., 0], mean[..., 1] = 1.0, kappa
+    mean[..., 2:] = t[..., None] * second[1:]
+    C = np.zeros((*groups, 1 + size, 1 + size))
+    C[..., 2:, 2:] = (np.eye(size - 1) - np.outer(second[1:], second[1:])) * length[..., None, None]
+    coordinates = _normal_moments(mean, C, variables)
+    m, count = step.indices, variables.count
+    moments, label = np.zeros((*groups, count, count)), np.zeros((*groups, count))
+    at = [*range(1 + size), *range(variables.products, variables.products + len(variables.pairs))]
+    moments[..., np.array(at)[:, None], at] = coordinates
+    # the teacher's index is a + g.eta, eta with the covariance C
+    root = np.zeros((m, 1 + size))
+    root[:, 1], root[:, 2 : 2 + m] = step.overlaps, off_root(step.overlaps)
+    g = root[0]
+    spread = np.sqrt(np.maximum(np.einsum("...ik,i,k->...", C, g, g), MIN_SPREAD))
+    f = labels.teacher
+    assert isinstance(f, Function)
+    above, below = (
+        gaussian_averages(f, mean @ g + shift, spread) for shift in (BEND_STEP, -BEND_STEP)
+    )
+    value, slope, square = gaussian_averages(f, mean @ g, spread)
+    slope = slope / spread
+    bend = (above.slope - below.slope) / spread / (2 * BEND_STEP)
+    kept = 1 - labels.replaced
+    value, slope, bend = (
+        kept * value + labels.replaced * labels.mean,
+        kept * slope,
+        kept * bend,
+    )
+    square = kept * square + labels.replaced * labels.square
+    square = square + (labels.square - float((p * square).sum())) + labels.noise**2
+    Cg = C @ g
+    label[..., : 1 + size] = value[..., None] * mean + slope[..., None] * Cg
+    fit = labels.fit
+    linear = np.zeros(1 + size)
+    linear[0] = fit.mean
+    if fit.has_direction:
+        linear += np.append(fit.linear, fit.noise) @ root
+    square = square - 2 * label[..., : 1 + size] @ linear
+    square = square + np.einsum(
+        "...ik,i,k->...", coordinates[..., : 1 + size, : 1 + size], linear, linear
+    )
+    for place, (i, k) in enumerate(variables.pairs):
+        a, b = 2 + i, 2 + k
+        first = mean[..., a] * Cg[..., b] + mean[..., b] * Cg[..., a]
+        products = mean[..., a] * mean[..., b] + C[..., a, b] - (i == k)
+        of_pair = value * products + slope * first + bend * Cg[..., a] * Cg[..., b]
+        label[..., variables.products + place] = of_pair
+    label[..., at] -= np.einsum("...qi,i->...q", coordinates[..., : 1 + size], linear)
+    none = np.zeros(groups)
+    return Population(
+        rows,
+        lengths,
+        none[:, 0],
+        none[:, 0],
+        mass=mass * p,
+        kappa=kappa,
+        residual=none,
+        moments=moments,
+        label=label,
+        label_square=square,
+        second=t,
+    )
+
+
+def _normal_moments(mean: Floats, C: Floats, variables: RowVariables) -> Floats:
+    """Return second moments of normal coordinates x, (1, x_0..), and products of them less one."""
+    size, pairs = mean.shape[-1], [(2 + i, 2 + k) for i, k in variables.pairs]
+    count = size + len(pairs)
+    out = np.zeros((*mean.shape[:-1], count, count))
+    out[..., :size, :size] = mean[..., :, None] * mean[..., None, :] + C
+    for place, (i, k) in enumerate(pairs, size):
+        two, same = mean[..., i] * mean[..., k] + C[..., i, k], float(i == k)
+        lean = mean[..., i, None] * C[..., k, :] + mean[..., k, None] * C[..., i, :]
+        out[..., place, :size] = (two - same)[..., None] * mean + lean
+        out[..., :size, place] = out[..., place, :size]
+        for other, (j, h) in enumerate(pairs, size):
+            more = mean[..., j] * mean[..., h] + C[..., j, h]
+            crossed = C[..., i, j] * C[..., k, h] + C[..., i, h] * C[..., k, j]
+            crossed = crossed + lean[..., j] * mean[..., h] + lean[..., h] * mean[..., j]
+            out[..., place, other] = (two - same) * (more - (j == h)) + crossed
+    return out
