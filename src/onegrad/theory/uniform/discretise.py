@@ -285,13 +285,14 @@ def two_steps(laws: Laws, nodes: Nodes) -> Steps:
     plane = weights_in_the_plane(step, first, moments)
     first = with_special_weights(step, first, moments, plane)
     batch_rows = Rows(True, False, laws.step_count)
-    old = RowVariables(step.directions, len(moments.constraints), step.indices, same and step.full)
+    reads_output = step.full and (again or same)
+    old = RowVariables(step.directions, len(moments.constraints), step.indices, reads_output)
     if again or same:
         one_batch = rows_by_index(step, batch_rows, points, moments, old, RESIDUAL_NODES)
     else:
         one_batch = rows_of_step(step, batch_rows, points, moments, nodes.residual)
     if again:
-        batch = first_batch_again(step, first, one_batch, old.fields)
+        one_batch, batch = first_batch_again(step, first, one_batch, moments, old.fields)
     else:
         lengths = [x.size.length for x in points]
         batch = second_batch(step, first, plane[:, 0, 0], lengths, moments)
@@ -353,7 +354,7 @@ def two_steps(laws: Laws, nodes: Nodes) -> Steps:
         inputs.d * second.own_variance,
         second_order,
         _steepness_of_two(second),
-        growth=float(batch.p @ batch.r2) / max(step.energy, MIN_SIGNAL),
+        growth=float(batch.p @ batch.r**2) / max(step.energy, MIN_SIGNAL),
     )
 
 

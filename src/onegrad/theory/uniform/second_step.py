@@ -59,7 +59,7 @@ from onegrad.theory.uniform.features import (
     averaged_features,
     features_of_step,
 )
-from onegrad.theory.uniform.fit import own_scale
+from onegrad.theory.uniform.fit import IndexArray, own_scale
 from onegrad.theory.uniform.laws.directions import MIN_LENGTH
 from onegrad.theory.uniform.laws.labels import LabelLaw, along_linear
 from onegrad.theory.uniform.laws.neurons import MIN_SHARE_OFF_PLANE, Types
@@ -98,6 +98,8 @@ MIN_NEW_WEIGHT = 1e-3
 MIN_SPREAD_WEIGHT = 1e-2  # the same where inputs have a covariance: .02 % of an error
 SLOPE_NODES, SLOPE_STEP = 40, 1e-4  # of smooth slopes, and of their derivative
 RESIDUAL_NODES = 5  # given the index
+OUTPUT_NODES = 3  # of the second residual given the first
+MIN_SPREAD_OF_RESIDUAL = 1e-4  # of it over the mean square of the first: less is rounding
 ROW_NODES = 5  # of the readout row
 LABEL_NODES, OTHER_NODES = 9, (5, 3, 3)  # of ridge rows, along the labels' directions and others
 MIN_STRENGTH = 0.02  # of weights along a direction, over rho, from which it has nodes
@@ -113,7 +115,7 @@ class SecondBatch:
     length: Floats
     kappa: Floats
     r: Floats
-    r2: Floats  # mean of r^2
+    first: Floats  # residual of the same rows in the first step; zero for fresh rows
     p: Floats  # probability
     # (G, p + k) means of the coordinates along the first step's p directions and k constraints,
     # and their second moments
@@ -184,9 +186,9 @@ def take_second_step(
     own = _own_output(step, first, gamma, batch) if step.full else np.zeros_like(gamma)
     grown = rest + np.outer(own + gamma * ((p * r * batch.length) @ batch.bend), s)
     start = np.outer(gamma * ((p * r * batch.length) @ batch.start), s)
-    shared = gamma * first.gamma * phi0 * ((p * batch.r2 * batch.length) @ batch.shared)
+    shared = gamma * first.gamma * phi0 * ((p * r * batch.first * batch.length) @ batch.shared)
     shared = np.outer(shared, s**2)
-    energy = (p * batch.r2 * batch.length) @ batch.slope_square
+    energy = (p * r**2 * batch.length) @ batch.slope_square
     energy -= (p * r * batch.length) @ ((held + functions @ coherent) * batch.slope)
     R00, R01, R11 = _products_of_weights(step, first, moments)
     R02 = grown * R01 + start * R00
@@ -308,7 +310,7 @@ def _weights_in_the_plane(
         )
 
     slopes = batch.slope_square - batch.slope**2
-    noise = np.einsum("g,gu,gik->uik", batch.p * batch.r2, slopes, excess)
+    noise = np.einsum("g,gu,gik->uik", batch.p * batch.r**2, slopes, excess)
     noise = s[:, None] * lifted((step.phi0 * gamma**2 / d)[:, None, None] * noise) * s
     more = moved(K1 + M1, K0 + M0) - moved(K1, K0) + noise
     others = of.R22 - of.grown**2 * of.R11 - 2 * of.grown * of.start * of.R01
@@ -432,27 +434,33 @@ def _own_scales(
     return variance, slope
 
 
-def first_batch_again(step: Step, first: Types, rows: Population, fields: int) -> SecondBatch:
+def first_batch_again(
+    step: Step, first: Types, rows: Population, moments: StepMoments, fields: int
+) -> tuple[Population, SecondBatch]:
     """Return the rows of the first batch as those of the second: a group for each node.
 
     fields : number of directions and constraints.
 
-    Slopes are features of these rows with the activation's slope in place of it.
+    Slopes are features of these rows with the activation's slope in place of it. Where the residual
+    contains the output, groups have nodes of the second residual.
     """
     numbers = step.activation
     f = features_of_step(step, first, rows, slope_function(step.laws.neurons.activation))
-    ratio = step.laws.step_count / step.laws.ridge_count  # n_0/n, in which r and masses are
-    D0, D1, start, latent, noise = (x[:, 0] for x in (f.A, f.B1, f.B0, f.beta, f.noise))
+    ratio = step.laws.step_count / step.laws.ridge_count  # n_0/n, in which masses are
+    r, node = rows.residual[:, 0], np.arange(len(rows.length))
+    if step.full:
+        rows, r, node = _with_output(step, first, rows, moments)
+    D0, D1, start, latent, noise = (x[node, 0] for x in (f.A, f.B1, f.B0, f.beta, f.noise))
     at = slice(1, 1 + fields)
     length, root = rows.length[:, None], np.sqrt(numbers.nu)
     own = step.own_share(length) * rows.residual
     along = np.sqrt(length) * (first.along * D1 + start)  # E[sigma' z_0]
     explained = D0**2 + along**2 + length * first.across**2 * D1**2 + latent**2
-    return SecondBatch(
+    batch = SecondBatch(
         rows.length,
         rows.kappa[:, 0],
+        r,
         rows.residual[:, 0],
-        rows.r2 * ratio**2,
         rows.mass[:, 0] / ratio,
         mean=rows.moments[:, 0, 0, at],
         second=rows.moments[:, 0, at, at],
@@ -465,6 +473,62 @@ def first_batch_again(step: Step, first: Types, rows: Population, fields: int) -
         pushed=latent - own * first.gamma * root * D1,
         pushed_start=start / first.size - own * first.epsilon * D1,
     )
+    return rows, batch
+
+
+def _with_output(
+    step: Step, first: Types, rows: Population, moments: StepMoments
+) -> tuple[Population, Floats, IndexArray]:
+    r"""Return rows with nodes of the residual less the output after the first step.
+
+    Given index and first residual :math:`r_2 = b\cdot(\text{row variables}, y) + \text{noise}`,
+    with what rows do to the output in its mean. A normal t in place of :math:`r_2` moves the
+    variables along their covariance c with it, over its deviation:
+
+    .. math:: E[xx^\top|t] = E[xx^\top] + (t^2 - 1)cc^\top + t(E[x]c^\top + cE[x]^\top)
+
+    Also these residuals, and the group that each was.
+    """
+    f, G, q = features_of_step(step, first, rows), len(rows.length), rows.label.shape[-1]
+    second = np.zeros((G, q + 1, q + 1))
+    second[:, :q, :q], second[:, q, q] = rows.moments[:, 0], rows.label_square[:, 0]
+    second[:, q, :q] = second[:, :q, q] = rows.label[:, 0]
+    A, B1, B0, beta, noise, rest = (x[:, 0] for x in (f.A, f.B1, f.B0, f.beta, f.noise, f.rest))
+    along = first.along * B1 + B0
+    across = (first.across * B1) ** 2
+    variance = noise + beta**2 + rows.length[:, None] * (along**2 + across)
+    B0 = B0 / first.size
+    mean, row, noise = _output(step, first, moments, A, B1, B0, variance, rows.length)
+    reading, p = np.zeros((G, q + 1)), step.directions
+    reading[:, 0], reading[:, 1 : 1 + p], reading[:, q] = -mean, -row, 1.0
+    reading[:, q - 1] = -step.scale * rest @ (first.weight * first.g**2)  # f_perp is the last
+    r = np.einsum("gi,gi->g", reading, second[:, 0])
+    c = np.einsum("gij,gj->gi", second, reading) - r[:, None] * second[:, 0]
+    c[:, q - 1] += reading[:, q - 1]  # moments have one less
+    c[:, 0] = 0.0
+    square = np.einsum("gi,gi->g", reading, c) + noise - reading[:, q - 1] ** 2
+    square = np.where(square > MIN_SPREAD_OF_RESIDUAL * step.energy, square, 0.0)
+    deviation = np.sqrt(square)
+    c = np.where(square[:, None] > 0, c / np.maximum(deviation, MIN_ENERGY)[:, None], 0.0)
+    t, weight = gauss_hermite(OUTPUT_NODES)
+    weight = weight / weight.sum()
+    node, t = np.repeat(np.arange(G), len(t)), np.tile(t, G)[:, None, None]
+    lean, cross = c[node, :, None] * c[node, None], second[node, :, :1] * c[node, None]
+    second = second[node] + (t**2 - 1) * lean + t * (cross + cross.swapaxes(1, 2))
+    second = second[:, None]
+    population = replace(
+        rows,
+        length=rows.length[node],
+        r=rows.r[node],
+        r2=rows.r2[node],
+        mass=(rows.mass * weight).reshape(-1, 1),
+        kappa=second[..., 0, 1],
+        residual=rows.residual[node],
+        moments=second[..., :q, :q],
+        label=second[..., q, :q],
+        label_square=second[..., q, q],
+    )
+    return population, r[node] + t[:, 0, 0] * deviation[node], node
 
 
 def second_batch(
@@ -482,7 +546,7 @@ def second_batch(
     q = step.labels.replaced
     columns = []
     for length in lengths:
-        output = _output(step, first, moments, along_v, kappa, length)
+        output = _output_of_fresh(step, first, moments, along_v, kappa, length)
         for k, share in enumerate(p_kappa):
             x = [
                 _rows_at(step, float(kappa[k]), length, [f[k] for f in output], bool(other))
@@ -513,7 +577,7 @@ def second_batch(
         length_,
         kappa_,
         r_,
-        r_**2,
+        np.zeros_like(r_),
         p_,
         np.pad(X_, pad),
         np.pad(XX, (*pad, pad[1])),
@@ -528,7 +592,7 @@ def second_batch(
     )
 
 
-def _output(
+def _output_of_fresh(
     step: Step,
     first: Types,
     moments: StepMoments,
@@ -536,24 +600,41 @@ def _output(
     kappa: Floats,
     length: float,
 ) -> tuple[Floats, Floats, Floats]:
+    """Return the output after the first step at the index of fresh rows, as `_output` does."""
+    if not step.full:
+        return np.zeros_like(kappa), np.zeros((len(kappa), step.directions)), np.zeros_like(kappa)
+    variance = length * first.rho**2 + along_v * (kappa[:, None] ** 2 - 1)
+    deviation = np.sqrt(np.maximum(variance, MIN_VARIANCE * first.rho**2))
+    sigma = step.laws.neurons.activation
+    A, B, square = gaussian_averages(sigma, first.s * kappa[:, None], deviation)
+    B = B / deviation
+    return _output(step, first, moments, A, B, np.zeros_like(B), square - A**2, length)
+
+
+def _output(
+    step: Step,
+    first: Types,
+    moments: StepMoments,
+    A: Floats,
+    B1: Floats,
+    B0: Floats,
+    variance: Floats,
+    length: Any,
+) -> tuple[Floats, Floats, Floats]:
     """Return F, coefficients of the special directions and the variance of the rest of the output.
 
     They are those of the readout row, of which neurons have kept R_01/R_00.
+
+    A, B1, B0, variance : of features, (G, U), with B_0 on the weights themselves.
     """
-    if not step.full:
-        return np.zeros_like(kappa), np.zeros((len(kappa), step.directions)), np.zeros_like(kappa)
-    neurons, scale = step.laws.neurons, step.scale
-    variance = length * first.rho**2 + along_v * (kappa[:, None] ** 2 - 1)
-    deviation = np.sqrt(np.maximum(variance, MIN_VARIANCE * first.rho**2))
-    A, B, square = gaussian_averages(neurons.activation, first.s * kappa[:, None], deviation)
-    B = B / deviation
-    weight = first.weight
-    mean = scale * np.sqrt(neurons.N) * (A @ (weight * first.g))
+    neurons, scale, square = step.laws.neurons, step.scale, first.weight * first.g**2
+    mean = scale * np.sqrt(neurons.N) * (A @ (first.weight * first.g))
     if not neurons.mean_readout:  # else it is in A
         mean = mean + scale * step.laws.update.constant
     R00, R01, _ = _products_of_weights(step, first, moments)
-    row = scale * (B @ ((weight * first.g**2)[:, None] * R01 / R00)) @ step.row_overlap.T
-    rest = scale**2 * ((square - A**2) @ (weight * first.g**2)) - (row**2).sum(1)
+    row = B1 @ (square[:, None] * R01 / R00) + (B0 @ square)[:, None]
+    row = scale * row @ step.row_overlap.T
+    rest = scale**2 * (variance @ square) - step_length(step, length) * (row**2).sum(1)
     return mean, row, np.maximum(rest, 0.0)
 
 
@@ -640,7 +721,7 @@ def second_population(second: SecondStep, rows: Rows, old: int) -> Population:
         rows,
         batch.length,
         r,
-        batch.r2 * (n / n0) ** 2,
+        (batch.r * n / n0) ** 2,
         mass=batch.p[:, None] * rows.count / n,
         kappa=batch.kappa[:, None],
         residual=batch.r[:, None],
@@ -667,15 +748,16 @@ def second_forms(second: SecondStep, rows: Population) -> Forms:
     moved = (1, 2, 3, 4) if again else (1, 4)
     G, U, m = len(rows.length), len(gamma), len(moved)
     W, square = np.zeros((G, m, m, U)), np.zeros((G, m, m, U))
-    r, r2 = rows.r[:, None], rows.r2[:, None]
+    r = rows.r[:, None]
     W[:, 0, -1] = -r * gamma * batch.bend
-    square[:, -1, -1] = r2 * gamma**2 * (batch.noise + batch.pushed**2)
+    square[:, -1, -1] = r**2 * gamma**2 * (batch.noise + batch.pushed**2)
     if again:
         latent = first.gamma * np.sqrt(second.step.activation.nu)
+        r1 = batch.first[:, None] * (second.step.laws.ridge_count / second.step.laws.step_count)
         W[:, 1, 3] = -r * gamma * batch.pushed_start
-        W[:, 1, 2] = -r * first.epsilon
-        square[:, 2, 2] = r2 * latent**2
-        square[:, 2, 3] = square[:, 3, 2] = r2 * latent * gamma * batch.pushed
+        W[:, 1, 2] = -r1 * first.epsilon
+        square[:, 2, 2] = r1**2 * latent**2
+        square[:, 2, 3] = square[:, 3, 2] = r1 * r * latent * gamma * batch.pushed
     W = W + W.swapaxes(1, 2)
     none = np.zeros((G, 1, 0, U))
     return Forms(

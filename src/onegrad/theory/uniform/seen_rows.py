@@ -231,7 +231,7 @@ def _features_of_type(
         delta = batch.pushed[:, u] + own * gamma1 * np.sqrt(numbers.nu) * D1
         along = root[:, 0] * (P1 * D1 + batch.start[:, u])
         share = step.phi0 * rows.length * gamma2
-        pre2 = pre2 + (own * gamma2)[:, None, None] * slope1
+        pre2 = pre2 + (share * batch.r)[:, None, None] * slope1
         pre2 = pre2 - (share * second.coherent[:, u])[:, None, None]
         s0 = (sigma.derivative(z0) - numbers.c1 - 2 * numbers.c2 * z0) / np.sqrt(
             max(numbers.nu, NEGLIGIBLE_SLOPE_ENERGY)
@@ -302,6 +302,7 @@ def seen_forms(second: SecondStep, forms: Forms, rows: Population, f: SeenFeatur
     step, first, batch = second.step, second.first, second.batch
     again, gamma = step.laws.update.again, second.gamma
     own = (step.phi0 * rows.length[:, None] * rows.residual)[..., None]
+    own2 = (step.phi0 * batch.length * batch.r)[:, None, None] if again else own
     latent = first.gamma * np.sqrt(step.activation.nu)
     beta0 = f.beta - own * f.B2 * second.growth * latent
     B0 = f.B0 - own * f.B2 * second.growth * first.epsilon * first.size
@@ -310,18 +311,19 @@ def seen_forms(second: SecondStep, forms: Forms, rows: Population, f: SeenFeatur
     noise = pushed
     if again:
         delta = batch.pushed[:, None] + own * latent * batch.bend[:, None]
-        B1 = B1 - own * gamma * batch.bend[:, None] * f.B2
-        B0 = B0 - own * f.B2 * gamma * batch.start[:, None]
-        beta0 = beta0 - own * f.B2 * gamma * delta
+        B1 = B1 - own2 * gamma * batch.bend[:, None] * f.B2
+        B0 = B0 - own2 * f.B2 * gamma * batch.start[:, None]
+        beta0 = beta0 - own2 * f.B2 * gamma * delta
         pushed, noise = gamma * batch.pushed, gamma * np.sqrt(batch.noise)
     B0 = B0 / first.size - own * B1 * first.epsilon
     beta0 = beta0 - own * B1 * latent
-    beta1 = f.beta1 - own * f.B2 * noise[:, None]
+    beta1 = f.beta1 - own2 * f.B2 * noise[:, None]
     e = np.stack([f.B2, B1, B0, np.zeros_like(B0), np.zeros_like(B0)], 2)
     push = np.zeros((*rows.mass.shape, len(forms.moved), len(gamma)))
     r = rows.r[:, None, None]
     push[:, :, forms.moved.index(3)] = r * latent * beta0
     if again:
+        r = batch.r[:, None, None] * (step.laws.ridge_count / step.laws.step_count)
         push[:, :, forms.moved.index(4)] = r * (pushed[:, None] * beta0 + noise[:, None] * beta1)
     total = f.noise + beta0**2 + beta1**2
     return replace(forms, mass=rows.mass, ridge=True, e=e, push=push, noise=total)
