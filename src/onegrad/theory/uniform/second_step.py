@@ -501,6 +501,10 @@ def _with_output(
     mean, row, noise = _output(step, first, moments, A, B1, B0, variance, rows.length)
     reading, p = np.zeros((G, q + 1)), step.directions
     reading[:, 0], reading[:, 1 : 1 + p], reading[:, q] = -mean, -row, 1.0
+    # the index of a group is not sharp where a fit is taken off
+    steep = step.scale * np.sqrt(step.laws.neurons.N) * (B1 @ (first.weight * first.g * first.s))
+    reading[:, 0] += steep * rows.kappa[:, 0]
+    reading[:, 1] -= steep
     reading[:, q - 1] = -step.scale * rest @ (first.weight * first.g**2)  # f_perp is the last
     r = np.einsum("gi,gi->g", reading, second[:, 0])
     c = np.einsum("gij,gj->gi", second, reading) - r[:, None] * second[:, 0]
