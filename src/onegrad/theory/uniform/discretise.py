@@ -212,7 +212,7 @@ def one_step(laws: Laws, nodes: Nodes) -> Steps:
     types, plane = with_initial_weights(step, types, moments)
     along_v, rho2 = plane[:, 0, 0], types.rho**2
     variables = RowVariables(
-        step.directions, len(moments.constraints), step.indices, laws.same_rows and step.full
+        step.directions, len(moments.constraints), step.indices, int(laws.same_rows and step.full)
     )
     strength = np.abs(types.s) / types.rho
     if not inputs.isotropic:
@@ -285,14 +285,15 @@ def two_steps(laws: Laws, nodes: Nodes) -> Steps:
     plane = weights_in_the_plane(step, first, moments)
     first = with_special_weights(step, first, moments, plane)
     batch_rows = Rows(True, False, laws.step_count)
-    reads_output = step.full and (again or same)
-    old = RowVariables(step.directions, len(moments.constraints), step.indices, reads_output)
+    rests = int(step.full and (again or same))
+    old = RowVariables(step.directions, len(moments.constraints), step.indices, rests)
     if again or same:
         one_batch = rows_by_index(step, batch_rows, points, moments, old, RESIDUAL_NODES)
     else:
         one_batch = rows_of_step(step, batch_rows, points, moments, nodes.residual)
     if again:
         one_batch, batch = first_batch_again(step, first, one_batch, moments, old.fields)
+        old = replace(old, rests=rests + step.full)
     else:
         lengths = [x.size.length for x in points]
         batch = second_batch(step, first, plane[:, 0, 0], lengths, moments)
@@ -303,7 +304,7 @@ def two_steps(laws: Laws, nodes: Nodes) -> Steps:
         both.directions,
         old.constraints + second.functions.shape[1],
         step.indices,
-        old.has_rest,
+        old.rests,
     )
     second_order = laws.neurons.one_size or step.activation.c2 != 0.0 or not inputs.isotropic
     spread = deviation if second_order else 0.0

@@ -59,7 +59,7 @@ from onegrad.theory.uniform.features import (
     averaged_features,
     features_of_step,
 )
-from onegrad.theory.uniform.fit import IndexArray, own_scale
+from onegrad.theory.uniform.fit import own_scale
 from onegrad.theory.uniform.laws.directions import MIN_LENGTH
 from onegrad.theory.uniform.laws.labels import LabelLaw, along_linear
 from onegrad.theory.uniform.laws.neurons import MIN_SHARE_OFF_PLANE, Types
@@ -89,6 +89,7 @@ from onegrad.theory.uniform.rules import (
     normal_cutoff,
     product_rule,
 )
+from onegrad.theory.uniform.second_residual import Output, output_of_fresh, with_output
 from onegrad.theory.uniform.step import Step
 
 MAX_NEW_DIRECTIONS = 3
@@ -98,8 +99,6 @@ MIN_NEW_WEIGHT = 1e-3
 MIN_SPREAD_WEIGHT = 1e-2  # the same where inputs have a covariance: .02 % of an error
 SLOPE_NODES, SLOPE_STEP = 40, 1e-4  # of smooth slopes, and of their derivative
 RESIDUAL_NODES = 5  # given the index
-OUTPUT_NODES = 3  # of the second residual given the first
-MIN_SPREAD_OF_RESIDUAL = 1e-4  # of it over the mean square of the first: less is rounding
 ROW_NODES = 5  # of the readout row
 LABEL_NODES, OTHER_NODES = 9, (5, 3, 3)  # of ridge rows, along the labels' directions and others
 MIN_STRENGTH = 0.02  # of weights along a direction, over rho, from which it has nodes
@@ -132,6 +131,7 @@ class SecondBatch:
     shared: Floats
     pushed: Floats
     pushed_start: Floats
+    output: Output | None = None  # after the first step, where the residual contains it
 
 
 @dataclass(frozen=True)
@@ -447,9 +447,10 @@ def first_batch_again(
     numbers = step.activation
     f = features_of_step(step, first, rows, slope_function(step.laws.neurons.activation))
     ratio = step.laws.step_count / step.laws.ridge_count  # n_0/n, in which masses are
-    r, node = rows.residual[:, 0], np.arange(len(rows.length))
+    r, node, output = rows.residual[:, 0], np.arange(len(rows.length)), None
     if step.full:
-        rows, r, node = _with_output(step, first, rows, moments)
+        R00, R01, _ = _products_of_weights(step, first, moments)
+        rows, r, node, output = with_output(step, first, rows, R01 / R00)
     D0, D1, start, latent, noise = (x[node, 0] for x in (f.A, f.B1, f.B0, f.beta, f.noise))
     at = slice(1, 1 + fields)
     length, root = rows.length[:, None], np.sqrt(numbers.nu)
@@ -472,67 +473,9 @@ def first_batch_again(
         shared=2 * numbers.c2 * along + root * latent,
         pushed=latent - own * first.gamma * root * D1,
         pushed_start=start / first.size - own * first.epsilon * D1,
+        output=output,
     )
     return rows, batch
-
-
-def _with_output(
-    step: Step, first: Types, rows: Population, moments: StepMoments
-) -> tuple[Population, Floats, IndexArray]:
-    r"""Return rows with nodes of the residual less the output after the first step.
-
-    Given index and first residual :math:`r_2 = b\cdot(\text{row variables}, y) + \text{noise}`,
-    with what rows do to the output in its mean. A normal t in place of :math:`r_2` moves the
-    variables along their covariance c with it, over its deviation:
-
-    .. math:: E[xx^\top|t] = E[xx^\top] + (t^2 - 1)cc^\top + t(E[x]c^\top + cE[x]^\top)
-
-    Also these residuals, and the group that each was.
-    """
-    f, G, q = features_of_step(step, first, rows), len(rows.length), rows.label.shape[-1]
-    second = np.zeros((G, q + 1, q + 1))
-    second[:, :q, :q], second[:, q, q] = rows.moments[:, 0], rows.label_square[:, 0]
-    second[:, q, :q] = second[:, :q, q] = rows.label[:, 0]
-    A, B1, B0, beta, noise, rest = (x[:, 0] for x in (f.A, f.B1, f.B0, f.beta, f.noise, f.rest))
-    along = first.along * B1 + B0
-    across = (first.across * B1) ** 2
-    variance = noise + beta**2 + rows.length[:, None] * (along**2 + across)
-    B0 = B0 / first.size
-    mean, row, noise = _output(step, first, moments, A, B1, B0, variance, rows.length)
-    reading, p = np.zeros((G, q + 1)), step.directions
-    reading[:, 0], reading[:, 1 : 1 + p], reading[:, q] = -mean, -row, 1.0
-    # the index of a group is not sharp where a fit is taken off
-    steep = step.scale * np.sqrt(step.laws.neurons.N) * (B1 @ (first.weight * first.g * first.s))
-    reading[:, 0] += steep * rows.kappa[:, 0]
-    reading[:, 1] -= steep
-    reading[:, q - 1] = -step.scale * rest @ (first.weight * first.g**2)  # f_perp is the last
-    r = np.einsum("gi,gi->g", reading, second[:, 0])
-    c = np.einsum("gij,gj->gi", second, reading) - r[:, None] * second[:, 0]
-    c[:, q - 1] += reading[:, q - 1]  # moments have one less
-    c[:, 0] = 0.0
-    square = np.einsum("gi,gi->g", reading, c) + noise - reading[:, q - 1] ** 2
-    square = np.where(square > MIN_SPREAD_OF_RESIDUAL * step.energy, square, 0.0)
-    deviation = np.sqrt(square)
-    c = np.where(square[:, None] > 0, c / np.maximum(deviation, MIN_ENERGY)[:, None], 0.0)
-    t, weight = gauss_hermite(OUTPUT_NODES)
-    weight = weight / weight.sum()
-    node, t = np.repeat(np.arange(G), len(t)), np.tile(t, G)[:, None, None]
-    lean, cross = c[node, :, None] * c[node, None], second[node, :, :1] * c[node, None]
-    second = second[node] + (t**2 - 1) * lean + t * (cross + cross.swapaxes(1, 2))
-    second = second[:, None]
-    population = replace(
-        rows,
-        length=rows.length[node],
-        r=rows.r[node],
-        r2=rows.r2[node],
-        mass=(rows.mass * weight).reshape(-1, 1),
-        kappa=second[..., 0, 1],
-        residual=rows.residual[node],
-        moments=second[..., :q, :q],
-        label=second[..., q, :q],
-        label_square=second[..., q, q],
-    )
-    return population, r[node] + t[:, 0, 0] * deviation[node], node
 
 
 def second_batch(
@@ -549,8 +492,9 @@ def second_batch(
     kappa, p_kappa = rule.nodes(rule.count(1.0))
     q = step.labels.replaced
     columns = []
+    R00, R01, _ = _products_of_weights(step, first, moments)
     for length in lengths:
-        output = _output_of_fresh(step, first, moments, along_v, kappa, length)
+        output = output_of_fresh(step, first, R01 / R00, along_v, kappa, length)
         for k, share in enumerate(p_kappa):
             x = [
                 _rows_at(step, float(kappa[k]), length, [f[k] for f in output], bool(other))
@@ -594,52 +538,6 @@ def second_batch(
         pushed=none,
         pushed_start=none,
     )
-
-
-def _output_of_fresh(
-    step: Step,
-    first: Types,
-    moments: StepMoments,
-    along_v: Floats,
-    kappa: Floats,
-    length: float,
-) -> tuple[Floats, Floats, Floats]:
-    """Return the output after the first step at the index of fresh rows, as `_output` does."""
-    if not step.full:
-        return np.zeros_like(kappa), np.zeros((len(kappa), step.directions)), np.zeros_like(kappa)
-    variance = length * first.rho**2 + along_v * (kappa[:, None] ** 2 - 1)
-    deviation = np.sqrt(np.maximum(variance, MIN_VARIANCE * first.rho**2))
-    sigma = step.laws.neurons.activation
-    A, B, square = gaussian_averages(sigma, first.s * kappa[:, None], deviation)
-    B = B / deviation
-    return _output(step, first, moments, A, B, np.zeros_like(B), square - A**2, length)
-
-
-def _output(
-    step: Step,
-    first: Types,
-    moments: StepMoments,
-    A: Floats,
-    B1: Floats,
-    B0: Floats,
-    variance: Floats,
-    length: Any,
-) -> tuple[Floats, Floats, Floats]:
-    """Return F, coefficients of the special directions and the variance of the rest of the output.
-
-    They are those of the readout row, of which neurons have kept R_01/R_00.
-
-    A, B1, B0, variance : of features, (G, U), with B_0 on the weights themselves.
-    """
-    neurons, scale, square = step.laws.neurons, step.scale, first.weight * first.g**2
-    mean = scale * np.sqrt(neurons.N) * (A @ (first.weight * first.g))
-    if not neurons.mean_readout:  # else it is in A
-        mean = mean + scale * step.laws.update.constant
-    R00, R01, _ = _products_of_weights(step, first, moments)
-    row = B1 @ (square[:, None] * R01 / R00) + (B0 @ square)[:, None]
-    row = scale * row @ step.row_overlap.T
-    rest = scale**2 * (variance @ square) - step_length(step, length) * (row**2).sum(1)
-    return mean, row, np.maximum(rest, 0.0)
 
 
 def _rows_at(

@@ -180,8 +180,8 @@ def seen_features(second: SecondStep, rows: Population, X: Floats, kappa: Floats
         B0=B0,
         beta=beta0,
         A_by_r=0 * A,
-        turn=(of["turning"] - turn.mean * A - turn.linear * of["along"]) / turn.deviation,
-        rest=(of["value"] - rest.mean * A - rest.linear * of["along"]) / rest.deviation,
+        turn=turn.of(of["turning"], A, of["along"]),
+        rests=(rest.of(of["value"], A, of["along"]), of["output"]),
         B2=B2,
         beta1=of["latent"],
     )
@@ -205,6 +205,7 @@ def _features_of_type(
     along, across, slope_along : E[F z_0], E[F z_1], E[F' z_0].
     beyond, latent, turning, value : E[F s] with s = sigma'(z_0) - c_1 - 2 c_2 z_0, s_1,
         z_0 sigma'(z_0) and sigma(z_0).
+    output : the same with f_perp of the output after the first step.
     """
     step, first, batch = second.step, second.first, second.batch
     sigma, numbers, again = step.laws.neurons.activation, step.activation, step.laws.update.again
@@ -224,7 +225,7 @@ def _features_of_type(
     z1, p1 = (np.broadcast_to(v, (*pre1.shape, v.shape[-1])) for v in (z1, p1))
     base = root * p20 * z0 + (own * gamma1 * second.growth[u])[:, None] * slope0
     pre2 = base[..., None] + p21 * root[..., None] * z1
-    latent = np.zeros_like(pre2)
+    latent = output = np.zeros_like(pre2)
     if again:
         slope1 = sigma.derivative(pre1[..., None] + Q1 * root[..., None] * z1)
         D0, D1 = batch.slope[:, u], batch.bend[:, u]
@@ -240,6 +241,10 @@ def _features_of_type(
             s0 = np.zeros_like(z0)
         latent = slope1 - (D0[:, None] + along[:, None] * z0 + delta[:, None] * s0)[..., None]
         latent = latent - (root[:, 0] * Q1 * D1)[:, None, None] * z1
+        if batch.output is not None:
+            output = sigma(pre1[..., None] + Q1 * root[..., None] * z1)
+            f = standardised(sigma)["rest"].of(sigma(z0), 1.0, z0)
+            output = batch.output.rest(output, u, z0[:, None], z1, f[:, None])
         nu2 = batch.noise[:, u][:, None, None]
         latent = np.where(nu2 > MIN_LATENT, latent / np.sqrt(np.maximum(nu2, MIN_LATENT)), 0.0)
     weight = (p0[:, None] * p1).reshape(len(pre2), -1)
@@ -251,6 +256,7 @@ def _features_of_type(
         "latent": latent,
         "turning": (z0 * sigma.derivative(z0))[:, None] + 0 * z1,
         "value": sigma(z0)[:, None] + 0 * z1,
+        "output": output,
     }
     W = np.stack([v.reshape(len(pre2), -1) * weight for v in tests.values()], -1)
     centre = X @ second.weights[u]

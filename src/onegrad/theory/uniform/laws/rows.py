@@ -123,7 +123,9 @@ class RowVariables:
     directions: int  # p
     constraints: int
     indices: int  # m, of the labels
-    has_rest: bool  # whether f_perp is among them
+    # whether f_perp is among them: what the initial output has beyond its linear part; and that of
+    # the output after a first step
+    rests: int
 
     @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
@@ -153,7 +155,7 @@ class RowVariables:
     @property
     def count(self) -> int:
         """Number of row variables."""
-        return self.rest + self.has_rest
+        return self.rest + self.rests
 
 
 @dataclass(frozen=True)
@@ -467,7 +469,7 @@ def _row_variables(step: Step, points: RowPoints, moments: StepMoments, of: RowV
     off = X[1 : 1 + step.indices]
     products = [off[i] * off[k] - (i == k) for i, k in of.pairs]
     parts = [np.ones_like(points.r), X, _constraints(moments, points), *products, points.y]
-    if of.has_rest:
+    if of.rests:
         parts.insert(-1, points.rest)
     return np.vstack(parts)
 
@@ -476,7 +478,7 @@ def _add_unresolved(step: Step, points: RowPoints, of: RowVariables, second: Flo
     """Add to second moments, in place, what points do not resolve."""
     q = of.count
     second[:, 1 : 1 + of.directions, 1 : 1 + of.directions] += unresolved(step, points)
-    if of.has_rest:  # the noise of the features has counted one
+    if of.rests:  # the noise of the features has counted one
         second[:, of.rest, of.rest] += points.rest_noise - 1
         second[:, q, of.rest] += points.shared_noise
     second[:, q, q] += points.label_noise
