@@ -15,7 +15,7 @@ normal. Rows of ridge read both: what their features have of a neuron's part is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,12 @@ from onegrad.functions.hermite import gauss_hermite
 from onegrad.theory.uniform.features import MIN_VARIANCE, features_of_step
 from onegrad.theory.uniform.fit import IndexArray
 from onegrad.theory.uniform.laws.neurons import Types
-from onegrad.theory.uniform.laws.rows import Population, step_length
+from onegrad.theory.uniform.laws.rows import (
+    Population,
+    joint_moments,
+    step_length,
+    with_nodes,
+)
 from onegrad.theory.uniform.step import Step
 
 OUTPUT_NODES = 3  # of the second residual given the first
@@ -105,11 +110,8 @@ def with_output(
 ) -> tuple[Population, Floats, IndexArray, Output]:
     r"""Return rows of the first batch with nodes of the second residual.
 
-    Given index and first residual :math:`r_2 = b\cdot x` with the row variables x and the label. A
-    standard normal t in place of it moves the variables along their covariance c with it, over its
-    deviation:
-
-    .. math:: E[xx^\top|t] = E[xx^\top] + (t^2 - 1)cc^\top + t(E[x]c^\top + cE[x]^\top)
+    Given index and first residual :math:`r_2 = b\cdot x` with the row variables x and the label: a
+    standard normal in place of it moves them along their covariance with it, over its deviation.
 
     Also these residuals, the group that each was, and the output.
     """
@@ -122,9 +124,8 @@ def with_output(
     shared = rest @ (first.weight * first.g**2)
     noise = np.maximum(noise - (step.scale * shared) ** 2, 0.0)
     # row variables, of which f_perp is the last, f_perp of the first step, and the label
-    second = np.zeros((G, q + 2, q + 2))
-    second[:, :q, :q], second[:, -1, -1] = rows.moments[:, 0], rows.label_square[:, 0]
-    second[:, -1, :q] = second[:, :q, -1] = rows.label[:, 0]
+    second, old = np.zeros((G, q + 2, q + 2)), [*range(q), q + 1]
+    second[np.ix_(range(G), old, old)] = joint_moments(rows)
     reading, p = np.zeros((G, q + 2)), step.directions
     reading[:, 0], reading[:, 1 : 1 + p], reading[:, -1] = -mean, -row, 1.0
     # the index of a group is not sharp where a fit is taken off
@@ -143,22 +144,25 @@ def with_output(
     deviation = np.sqrt(np.where(spread, square, 0.0))
     c = np.where(spread, 1 / np.sqrt(np.where(spread, square, 1.0)), 0.0)[:, None] * c
     t, weight = gauss_hermite(OUTPUT_NODES)
-    weight = weight / weight.sum()
-    node, t = np.repeat(np.arange(G), len(t)), np.tile(t, G)[:, None, None]
-    lean, cross = c[node, :, None] * c[node, None], start[node, :, None] * c[node, None]
-    second = (second[node] + (t**2 - 1) * lean + t * (cross + cross.swapaxes(1, 2)))[:, None]
-    population = replace(
-        rows,
-        length=rows.length[node],
-        r=rows.r[node],
-        r2=rows.r2[node],
-        mass=(rows.mass * weight).reshape(-1, 1),
-        kappa=second[..., 0, 1],
-        residual=rows.residual[node],
-        moments=second[..., :-1, :-1],
-        label=second[..., -1, :-1],
-        label_square=second[..., -1, -1],
+    nodes = with_nodes(rows, second, [c], t[None], weight / weight.sum())
+    node = np.repeat(np.arange(G), len(t))
+    groups = Population(
+        rows.rows,
+        rows.length[node],
+        rows.r[node],
+        rows.r2[node],
+        *(
+            x.reshape(len(node), 1, *x.shape[2:])
+            for x in (
+                nodes.mass,
+                nodes.kappa,
+                nodes.residual,
+                nodes.moments,
+                nodes.label,
+                nodes.label_square,
+            )
+        ),
     )
     size = np.where(noise > MIN_REST * step.energy, np.sqrt(noise) / step.scale, np.inf)
     output = Output(*(x[node] for x in (A, along, across, shared, size)))
-    return population, r[node] + t[:, 0, 0] * deviation[node], node, output
+    return groups, (r[:, None] + deviation[:, None] * t).ravel(), node, output

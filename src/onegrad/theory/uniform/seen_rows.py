@@ -41,7 +41,12 @@ from onegrad.theory.uniform.features import (
     panels,
     standardised,
 )
-from onegrad.theory.uniform.laws.rows import Population, RowVariables
+from onegrad.theory.uniform.laws.rows import (
+    Population,
+    RowVariables,
+    joint_moments,
+    with_nodes,
+)
 from onegrad.theory.uniform.pencil import Forms
 from onegrad.theory.uniform.rules import product_rule
 from onegrad.theory.uniform.second_step import SecondStep
@@ -74,77 +79,49 @@ def seen_rows(
     """
     both, again = second.step, second.step.laws.update.again
     G, p, new = len(rows.length), variables.directions, variables.directions - old.directions
-    M = second.functions.shape[1]
-    value, variance = np.zeros((G, variables.count)), np.zeros((G, variables.count))
+    M, count = second.functions.shape[1], variables.count + 1  # with the label
+    value, variance = np.zeros((G, count)), np.zeros((G, count))
     places = np.r_[
-        : 1 + old.directions,
-        1 + p : 1 + p + old.constraints,
-        variables.products : variables.count,
+        : 1 + old.directions, 1 + p : 1 + p + old.constraints, variables.products : count
     ]
-    others = np.setdiff1d(np.arange(variables.count), places)
+    others = np.setdiff1d(np.arange(count), places)
     moved, tied = 1 + old.directions, 1 + p + old.constraints
     variance[:, moved : moved + new] = 1.0 if not both.inputs.isotropic else rows.length[:, None]
     if again:
         shift = np.sqrt(both.phi0) * second.functions
         value[:, moved : moved + M], value[:, tied : tied + M] = shift, shift
-    group = rows.moments[:, 0]
+    group = joint_moments(rows)
     moments = value[:, :, None] * value[:, None]
-    moments[:, range(variables.count), range(variables.count)] += variance
+    moments[:, range(count), range(count)] += variance
     every = np.arange(G)
     moments[np.ix_(every, places, places)] = group
     cross = group[:, :, None, 0] * value[:, None, others]
     moments[np.ix_(every, places, others)] = cross
     moments[np.ix_(every, others, places)] = cross.swapaxes(1, 2)
-    label = value * rows.label[:, 0, :1]
-    label[:, places] = rows.label[:, 0]
     # nodes of the coordinates
-    at = slice(1, 1 + p)
-    mean = moments[:, 0, at]
-    covariance = moments[:, at, at] - mean[:, :, None] * mean[:, None]
-    shares = rows.mass[:, 0] / rows.mass.sum()
+    covariance = moments - moments[:, 0, :, None] * moments[:, 0, None]
+    shares, at = rows.mass[:, 0] / rows.mass.sum(), slice(1, 1 + p)
     strengths = np.sqrt(second.types.weight)[:, None] * second.weights
     strengths = strengths / second.types.rho[:, None]
     slopes, rules = list[Floats](), list[tuple[Floats, Floats]]()
     for _ in range(MAX_SUBAXES):
-        average = np.tensordot(shares, covariance, axes=1)
+        average = np.tensordot(shares, covariance[:, at, at], axes=1)
         sizes, vectors = np.linalg.eigh(strengths @ average @ strengths.T)
         strength = float(np.sqrt(max(sizes[-1], 0.0)))
-        count = next((k for least, k in SUBNODES if strength > least), 1)
-        if count == 1:
+        nodes = next((k for least, k in SUBNODES if strength > least), 1)
+        if nodes == 1:
             break
-        lean = covariance @ (strengths.T @ vectors[:, -1])
-        square = (lean @ (strengths.T @ vectors[:, -1]))[:, None]  # may be rounding
+        direction = strengths.T @ vectors[:, -1]
+        lean = covariance[:, :, at] @ direction
+        square = (lean[:, at] @ direction)[:, None]  # may be rounding
         has_share = square > MIN_SHARE_OF_GROUP * strength**2
         slope = np.where(has_share, lean / np.sqrt(np.where(has_share, square, 1.0)), 0.0)
         slopes.append(slope)
-        rules.append(gauss_hermite(count))
+        rules.append(gauss_hermite(nodes))
         covariance = covariance - slope[:, :, None] * slope[:, None]
     axes, weight = product_rule(rules) if rules else (np.zeros((0, 1)), np.ones(1))
-    delta = np.zeros((G, len(weight), p))
-    for slope, axis in zip(slopes, axes, strict=True):
-        delta += axis[:, None] * slope[:, None]
-    X = mean[:, None] + delta
-    spread = np.einsum("k,gki,gkj->gij", weight, delta, delta)
-    moments = np.repeat(moments[:, None], len(weight), axis=1)
-    by_mean = moments[..., 0, None] * delta[:, :, None]
-    by_mean[..., at, :] = 0.0
-    moments[..., at] += by_mean
-    moments[..., at, :] += by_mean.swapaxes(2, 3)
-    moments[..., at, at] += (
-        X[..., :, None] * X[..., None, :] - (mean[:, :, None] * mean[:, None] + spread)[:, None]
-    )
-    label = np.repeat(label[:, None], len(weight), axis=1)
-    label[..., at] += label[..., :1] * delta
-    population = replace(
-        rows,
-        mass=rows.mass * weight,
-        kappa=X[..., 0],
-        residual=np.repeat(rows.residual, len(weight), axis=1),
-        moments=moments,
-        label=label,
-        label_square=np.repeat(rows.label_square, len(weight), axis=1),
-    )
-    return population, X
+    population = with_nodes(rows, moments, slopes, axes, weight)
+    return population, population.moments[..., 0, at]
 
 
 def seen_features(second: SecondStep, rows: Population, X: Floats, kappa: Floats) -> SeenFeatures:

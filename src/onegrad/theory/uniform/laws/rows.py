@@ -497,6 +497,44 @@ def _second_moments(lift: Floats, variables: Floats) -> Floats:
     return second
 
 
+def joint_moments(rows: Population) -> Floats:
+    """Return second moments of the row variables and the label, (G, q + 1, q + 1), of one node."""
+    G, q = len(rows.length), rows.label.shape[-1]
+    second = np.empty((G, q + 1, q + 1))
+    second[:, :q, :q], second[:, q, q] = rows.moments[:, 0], rows.label_square[:, 0]
+    second[:, q, :q] = second[:, :q, q] = rows.label[:, 0]
+    return second
+
+
+def with_nodes(
+    rows: Population, second: Floats, slopes: Sequence[Floats], axes: Floats, weight: Floats
+) -> Population:
+    r"""Return rows, of one node in a group, with nodes of independent standard normals t.
+
+    .. math:: x = E x + \sum_at_ac_a + \text{rest}
+
+    second : joint moments of the variables and the label; the variable 1 is the first.
+    slopes : c, (G, q + 1) each.
+    axes, weight : nodes (len(slopes), K) and their probabilities.
+    """
+    mean = second[:, 0]
+    rest = second - mean[:, :, None] * mean[:, None]
+    x = np.repeat(mean[:, None], len(weight), axis=1)
+    for c, t in zip(slopes, axes, strict=True):
+        rest = rest - c[:, :, None] * c[:, None]
+        x = x + t[:, None] * c[:, None]
+    second = rest[:, None] + x[..., :, None] * x[..., None, :]
+    return replace(
+        rows,
+        mass=rows.mass * weight,
+        kappa=x[..., 1],
+        residual=np.repeat(rows.residual, len(weight), axis=1),
+        moments=second[..., :-1, :-1],
+        label=second[..., -1, :-1],
+        label_square=second[..., -1, -1],
+    )
+
+
 def rows_of_both(
     step: Step,
     rows: Rows,
