@@ -330,7 +330,8 @@ def two_steps(laws: Laws, nodes: Nodes) -> Steps:
         batch = replace(one_batch, rows=rows, mass=share * one_batch.mass)
         if rows.ridge:
             population, X = seen_rows(second, batch, old, variables)
-            features = seen_features(second, population, X, batch.kappa[:, 0])
+            kappa = second.batch.kappa if again else batch.kappa[:, 0]  # where slopes are known
+            features = seen_features(second, population, X, kappa)
             return Reading(
                 population, features, seen_forms(second, of_batches[-1], population, features)
             )

@@ -448,6 +448,7 @@ def first_batch_again(
     f = features_of_step(step, first, rows, slope_function(step.laws.neurons.activation))
     ratio = step.laws.step_count / step.laws.ridge_count  # n_0/n, in which masses are
     r, node, output = rows.residual[:, 0], np.arange(len(rows.length)), None
+    kappa = rows.kappa[:, 0]
     if step.full:
         R00, R01, _ = _products_of_weights(step, first, moments)
         rows, r, node, output = with_output(step, first, rows, R01 / R00)
@@ -459,7 +460,7 @@ def first_batch_again(
     explained = D0**2 + along**2 + length * first.across**2 * D1**2 + latent**2
     batch = SecondBatch(
         rows.length,
-        rows.kappa[:, 0],
+        kappa[node],  # at which the slopes are
         r,
         rows.residual[:, 0],
         rows.mass[:, 0] / ratio,
