@@ -134,11 +134,12 @@ def with_output(
     reading[:, 1] -= steep
     rests = slice(q - 1, q + 1)
     reading[:, rests] = -np.stack([step.scale * shared, np.sqrt(noise)], 1)
-    start = second[:, 0]
-    r = np.einsum("gi,gi->g", reading, start)
-    c = np.einsum("gij,gj->gi", second, reading) - r[:, None] * start
-    c[:, rests] += reading[:, rests]  # moments have one less: the noise of features has it
-    c[:, 0] = 0.0
+    r, every = np.einsum("gi,gi->g", reading, second[:, 0]), np.arange(q + 2)
+    covariance = second - second[:, 0, :, None] * second[:, 0, None]
+    covariance[:, every[rests], every[rests]] += 1.0  # the noise of features has counted one
+    sizes, vectors = np.linalg.eigh(covariance)  # rules with signs may leave negative ones
+    lean = np.maximum(sizes, 0.0) * np.einsum("gji,gj->gi", vectors, reading)
+    c = np.einsum("gij,gj->gi", vectors, lean)
     square = np.einsum("gi,gi->g", reading, c)
     spread = square > MIN_SPREAD * step.energy
     deviation = np.sqrt(np.where(spread, square, 0.0))
