@@ -63,6 +63,7 @@ POINTS_PER_WIDTH = 2.0
 MAX_ROW_POINTS = 200_000  # of all axes together; not tuned
 RUNS_OF_ROWS = 100  # a tail is cut where fewer than one row of so many networks is expected
 GAUSSIAN_NOISE_POINTS, OUTPUT_POINTS = 8, 7
+SPLIT_POINTS = 4  # of both and the readout row, where noise and output have an axis each
 INDEPENDENT_POINTS = 3  # of an index that the label does not depend on: fourth moments are exact
 MIN_PROBABILITY = 1e-12  # of a point
 MIN_GROUP = 1e-6  # of a group of rows by index and residual
@@ -256,15 +257,18 @@ def _points(step: Step, size: Size, steepness: float | None, replaced: bool) -> 
     own, own_gaussian = (0.0, labels.noise) if gaussian else (labels.noise, 0.0)
     split = fit.has_direction and rest > 0 and own_gaussian > 0
     total = own_gaussian if split else float(np.hypot(own_gaussian, np.sqrt(rest)))
+    noise, output = (SPLIT_POINTS,) * 2 if split else (GAUSSIAN_NOISE_POINTS, OUTPUT_POINTS)
     others = [
         noise_nodes(labels.law, n0) if own else ONE_NODE,
-        cut_gaussian(GAUSSIAN_NOISE_POINTS, edge) if total else ONE_NODE,
-        cut_gaussian(OUTPUT_POINTS, edge) if split else ONE_NODE,
+        cut_gaussian(noise, edge) if total else ONE_NODE,
+        cut_gaussian(output, edge) if split else ONE_NODE,
     ]
-    output = [cut_gaussian(OUTPUT_POINTS, edge)] * full
-    first, teacher = _index_rules(step, edge, steepness or 0.0, replaced, [*output, *others])
+    along_row = [cut_gaussian(output, edge)] * full
+    first, teacher = _index_rules(step, edge, steepness or 0.0, replaced, [*along_row, *others])
     own_indices = gauss_hermite(INDEPENDENT_POINTS) if replaced else teacher
-    rules = [*[first] * index, *[own_indices] * m, *output, *others, *[teacher] * (mt * replaced)]
+    of_fit = gauss_hermite(INDEX_POINTS.get(m, MIN_INDEX_POINTS))  # in which labels are linear
+    indices = [*[own_indices] * mt, *[of_fit] * (m - mt)]
+    rules = [*[first] * index, *indices, *along_row, *others, *[teacher] * (mt * replaced)]
     axes, p = product_rule(rules)
     P = step.frame.shape[1]
     A = step.frame[: 1 + step.primitives] if index else np.eye(P)[: step.primitives]
@@ -277,11 +281,11 @@ def _points(step: Step, size: Size, steepness: float | None, replaced: bool) -> 
     if index:
         x[0] = axes[0]
     primitives = A.T @ x
-    noise, gauss, second_gauss = axes[k], axes[k + 1], axes[k + 2]
+    own_noise, gauss, second_gauss = axes[k], axes[k + 1], axes[k + 2]
     clean = labels.at_indices(axes[k + 3 :] if replaced else primitives[:mt])
     share = own_gaussian if split else (own_gaussian**2 / total if total else 0.0)
-    y = clean + own * noise + share * gauss
-    r = clean + own * noise + total * gauss + (np.sqrt(rest) * second_gauss if split else 0.0)
+    y = clean + own * own_noise + share * gauss
+    r = clean + own * own_noise + total * gauss + (np.sqrt(rest) * second_gauss if split else 0.0)
     fitted, removed = y, np.full_like(y, fit.mean)
     if fit.has_direction:
         nonlinear = y - fit.mean - fit.linear @ primitives[:mt]
