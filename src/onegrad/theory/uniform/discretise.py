@@ -53,7 +53,6 @@ from onegrad.theory.uniform.pencil import Forms, InputProducts, Pencil
 from onegrad.theory.uniform.products import strong_products, with_products
 from onegrad.theory.uniform.rules import index_rule
 from onegrad.theory.uniform.second_step import (
-    FIRST_RESIDUAL_NODES,
     RESIDUAL_NODES,
     SecondStep,
     first_batch_again,
@@ -289,8 +288,7 @@ def two_steps(laws: Laws, nodes: Nodes) -> Steps:
     rests = int(step.full and (again or same))
     old = RowVariables(step.directions, len(moments.constraints), step.indices, rests)
     if again or same:
-        of_residual = FIRST_RESIDUAL_NODES if again and step.full else RESIDUAL_NODES
-        one_batch = rows_by_index(step, batch_rows, points, moments, old, of_residual)
+        one_batch = rows_by_index(step, batch_rows, points, moments, old, RESIDUAL_NODES)
     else:
         one_batch = rows_of_step(step, batch_rows, points, moments, nodes.residual)
     if again:

@@ -98,8 +98,7 @@ MAX_NEW_DIRECTIONS = 3
 MIN_NEW_WEIGHT = 1e-3
 MIN_SPREAD_WEIGHT = 1e-2  # the same where inputs have a covariance: .02 % of an error
 SLOPE_NODES, SLOPE_STEP = 40, 1e-4  # of smooth slopes, and of their derivative
-# of the residual given the index; of the first one where the second has nodes of its own
-RESIDUAL_NODES, FIRST_RESIDUAL_NODES = 5, 4
+RESIDUAL_NODES = 5  # given the index
 ROW_NODES = 5  # of the readout row
 LABEL_NODES, OTHER_NODES = 9, (5, 3, 3)  # of ridge rows, along the labels' directions and others
 MIN_STRENGTH = 0.02  # of weights along a direction, over rho, from which it has nodes
