@@ -100,7 +100,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Steps:
-    """What steps leave: neurons, and rows."""
+    """The neurons and rows that steps leave."""
 
     step: Step  # with the directions of all steps
     types: Types
@@ -119,7 +119,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Regime:
-    """What a step does to neurons: of this bars are made."""
+    """The numbers of a step and its neurons that bars are made of."""
 
     step: Step
     types: Types

@@ -38,12 +38,12 @@ OUTPUT_NODES = 2  # of the second residual given the first: as five, to .02 %
 # of its square given the first, over the mean square of the first: rules with signs leave so much.
 # With a hundredth of it second steps after none were .3 % off in the test error
 MIN_SPREAD = 1e-2
-MIN_REST = 1e-6  # of f_perp of the first step over the same
+MIN_F_PERP = 1e-6  # of f_perp of the first step over the same
 
 
 @dataclass(frozen=True)
 class Output:
-    """What the features of a neuron after a first step have of f_perp; arrays (G, U) or (G,)."""
+    """The parts of features after a first step that are not f_perp; arrays (G, U) or (G,)."""
 
     mean: Floats  # E sigma, E[sigma z_0], E[sigma z_perp]
     along: Floats
@@ -164,6 +164,6 @@ def with_output(
             )
         ),
     )
-    size = np.where(noise > MIN_REST * step.energy, np.sqrt(noise) / step.scale, np.inf)
+    size = np.where(noise > MIN_F_PERP * step.energy, np.sqrt(noise) / step.scale, np.inf)
     output = Output(*(x[node] for x in (A, along, across, shared, size)))
     return groups, (r[:, None] + deviation * t).ravel(), node, output
