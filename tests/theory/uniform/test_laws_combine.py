@@ -37,6 +37,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"steps": 2, "batches": "same", "inputs": "spiked(3)", "residual": "labels"},
     {"steps": 2, "ridge_rows": "same", "residual": "full", "n_step": 600},
     {"steps": 2, "ridge_rows": "same", "batches": "same", "n_step": 1800},
+    {"steps": 2, "ridge_rows": "same", "batches": "same", "residual": "full", "corrupted": 0.2},
 ]
 # fields, then mean and standard error of train and test over 96 networks (`og.simulate`)
 SIMULATED = [
@@ -86,6 +87,21 @@ SIMULATED = [
       "noise": 0.3, "ridge": 0.111, "alpha": 0.58, "readout": "rademacher", "steps": 2,
       "later_alpha": "0.09", "ridge_rows": "same", "weights": "sphere"},
      (1.11, 0.016), (1.107, 0.021)),
+    # the output after the first step in the residual of the second, on rows that know it
+    ({"n": 2400, "d": 234, "N": 167, "activation": "relu", "teacher": "H1 + H2/2 + H3/6",
+      "noise": 0.6, "ridge": 0.0744, "alpha": 0.43, "readout": "rademacher", "steps": 2,
+      "later_alpha": "0.09", "batches": "same", "residual": "full"},
+     (0.9855, 0.0089), (1.0606, 0.0118)),
+    ({"n": 169, "d": 87, "N": 405, "activation": "softplus", "teacher": "H1", "noise": 0.6,
+      "ridge": 0.17, "alpha": -0.02, "steps": 2, "later_alpha": "0.33", "batches": "same",
+      "residual": "full", "ridge_rows": "same"}, (0.2081, 0.0020), (0.6231, 0.0045)),
+    ({"n": 169, "d": 87, "N": 405, "activation": "softplus", "teacher": "H1", "noise": 0.6,
+      "ridge": 0.17, "alpha": -0.02, "steps": 2, "later_alpha": "0.33", "residual": "full",
+      "ridge_rows": "same"}, (0.2583, 0.0026), (0.5725, 0.0037)),
+    ({"n": 563, "d": 250, "N": 228, "activation": "relu", "teacher": "relu", "noise": 0.3,
+      "ridge": 0.0784, "alpha": 0.26, "weights": "sphere", "readout": "rademacher",
+      "labels": "residual-linear", "steps": 2, "later_alpha": "0.02", "batches": "same",
+      "residual": "full"}, (0.1994, 0.0015), (0.3253, 0.0018)),
     # the constraint of a fit, and that of a residual with the output, on the rows of both
     ({"n": 433, "d": 100, "N": 264, "activation": "erf", "teacher": "H2", "noise": 0.3,
       "ridge": 0.0448, "alpha": 0.32, "weights": "sphere", "residual": "full",
@@ -213,23 +229,45 @@ def test_a_preconditioner_of_a_large_shift_is_none(rows, labels, monkeypatch):
     assert scaled == pytest.approx(point(problem, FEW), rel=5e-3)  # but for terms of order 1/d
 
 
+@pytest.mark.parametrize("residual", ["labels", "full"])
 @pytest.mark.parametrize("batches", ["fresh", "same"])
 @pytest.mark.parametrize("rows", ["fresh", "same"])
-def test_a_second_step_of_no_size_is_none(batches, rows):
-    large = BASE.replace(n=3_600, d=1_200, N=1_600, n_step=3_600, eta=BASE.eta, ridge_rows=rows)
+def test_a_second_step_of_no_size_is_none(batches, rows, residual):
+    large = BASE.replace(
+        n=3_600, d=1_200, N=1_600, n_step=3_600, eta=BASE.eta, ridge_rows=rows, residual=residual
+    )
     nodes = FEW if rows == "fresh" else Nodes()  # few bins are .3 % off
     tiny = point(large.replace(steps=2, batches=batches, later_alpha="-9"), nodes)
     assert tiny == pytest.approx(point(large, nodes), rel=2e-3)  # but for terms of order 1/d
 
 
+@pytest.mark.parametrize("residual", ["labels", "full"])
 @pytest.mark.parametrize(
-    ("batches", "rows"), [("fresh", "fresh"), ("same", "fresh"), ("same", "same")]
+    ("batches", "rows", "rows_of_one"),
+    [
+        ("fresh", "fresh", "fresh"),
+        ("fresh", "same", "fresh"),
+        ("same", "fresh", "fresh"),
+        ("same", "same", "same"),
+    ],
 )
-def test_a_second_step_after_none_is_the_first(batches, rows):
+def test_a_second_step_after_none_is_the_first(batches, rows, rows_of_one, residual):
     """But what the first would have learned is a direction without signal."""
-    large = BASE.replace(n=14_400, d=4_800, N=6_400, n_step=14_400, eta=1e-6, ridge_rows=rows)
+    large = BASE.replace(
+        n=14_400, d=4_800, N=6_400, n_step=14_400, eta=1e-6, ridge_rows=rows, residual=residual
+    )
     second = large.replace(steps=2, batches=batches, later_alpha="0.3")
-    assert point(second, FEW) == pytest.approx(point(large.replace(alpha=0.3), FEW), rel=5e-3)
+    one = large.replace(alpha=0.3, ridge_rows=rows_of_one)
+    assert point(second, FEW) == pytest.approx(point(one, FEW), rel=5e-3)
+
+
+@pytest.mark.parametrize("batches", ["fresh", "same"])
+@pytest.mark.parametrize("rows", ["fresh", "same"])
+def test_a_residual_without_the_output_is_the_label(batches, rows, monkeypatch):
+    problem = BASE.replace(steps=2, later_alpha="0.2", batches=batches, ridge_rows=rows)
+    labels = point(problem)
+    monkeypatch.setattr(Problem, "output_scale", 1e-6)
+    assert point(problem) == pytest.approx(labels, rel=2e-3)
 
 
 def test_without_a_first_step_there_is_one_step():

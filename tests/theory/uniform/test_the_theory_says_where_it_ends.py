@@ -18,7 +18,6 @@ LARGE = {"n": 3000, "noise": 0.0, "weights": "sphere", "inputs": "power-law(1)",
          "activation": "H1 + H2/2"}  # fmt: skip
 REFUSED = [  # fields, and what the message names
     ({"steps": 3}, "steps"),
-    ({"steps": 2, "batches": "same", "residual": "full"}, "residual"),
     ({"inputs": "student-t(5)"}, "gaussian, power-law, spiked"),
     # a direction of the inputs that takes over
     (LARGE | {"d": 2663, "N": 3811, "n_step": 1500, "teacher": "silu", "ridge": 0.035,

@@ -102,7 +102,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Steps:
-    """Neurons and rows after the steps."""
+    """The neurons and rows that steps leave."""
 
     step: Step  # with the directions of all steps
     types: Types
@@ -121,7 +121,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Regime:
-    """Numbers of a step that say how far its bars are."""
+    """The numbers of a step and its neurons that bars are made of."""
 
     step: Step
     types: Types
@@ -216,7 +216,7 @@ def one_step(laws: Laws, nodes: Nodes) -> Steps:
     second = None if types.initial is None else types.initial.second
     along_v, rho2 = plane[:, 0, 0], types.rho**2
     variables = RowVariables(
-        step.directions, len(moments.constraints), step.indices, laws.same_rows and step.full
+        step.directions, len(moments.constraints), step.indices, int(laws.same_rows and step.full)
     )
     strength = np.abs(types.s) / types.rho
     if not inputs.isotropic:
@@ -293,13 +293,15 @@ def two_steps(laws: Laws, nodes: Nodes) -> Steps:
     plane = weights_in_the_plane(step, first, moments)
     first = with_special_weights(step, first, moments, plane)
     batch_rows = Rows(True, False, laws.step_count)
-    old = RowVariables(step.directions, len(moments.constraints), step.indices, same and step.full)
+    rests = int(step.full and (again or same))
+    old = RowVariables(step.directions, len(moments.constraints), step.indices, rests)
     if again or same:
         one_batch = rows_by_index(step, batch_rows, points, moments, old, RESIDUAL_NODES)
     else:
         one_batch = rows_of_step(step, batch_rows, points, moments, nodes.residual)
     if again:
-        batch = first_batch_again(step, first, one_batch, old.fields)
+        one_batch, batch = first_batch_again(step, first, one_batch, moments, old.fields)
+        old = replace(old, rests=rests + step.full)
     else:
         lengths = [x.size.length for x in points]
         batch = second_batch(step, first, plane[:, 0, 0], lengths, moments)
@@ -310,7 +312,7 @@ def two_steps(laws: Laws, nodes: Nodes) -> Steps:
         both.directions,
         old.constraints + second.functions.shape[1],
         step.indices,
-        old.has_rest,
+        old.rests,
     )
     second_order = laws.neurons.one_size or step.activation.c2 != 0.0 or not inputs.isotropic
     spread = deviation if second_order else 0.0
@@ -336,7 +338,8 @@ def two_steps(laws: Laws, nodes: Nodes) -> Steps:
         batch = replace(one_batch, rows=rows, mass=share * one_batch.mass)
         if rows.ridge:
             population, X = seen_rows(second, batch, old, variables)
-            features = seen_features(second, population, X, batch.kappa[:, 0])
+            kappa = second.batch.kappa if again else batch.kappa[:, 0]  # where slopes are known
+            features = seen_features(second, population, X, kappa)
             return Reading(
                 population, features, seen_forms(second, of_batches[-1], population, features)
             )
@@ -361,7 +364,7 @@ def two_steps(laws: Laws, nodes: Nodes) -> Steps:
         inputs.d * second.own_variance,
         second_order,
         _steepness_of_two(second),
-        growth=float(batch.p @ batch.r2) / max(step.energy, MIN_SIGNAL),
+        growth=float(batch.p @ batch.r**2) / max(step.energy, MIN_SIGNAL),
     )
 
 

@@ -30,6 +30,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -53,6 +54,7 @@ KINKED_ALONG_NODES, KINKED_ACROSS_NODES = 12, 12  # the same in each panel betwe
 EDGE = 5.0  # of a panel: P(|z| > 5) = 6e-7
 MIN_PANEL_DEVIATION = 1e-9
 MIN_ACROSS = 0.3  # Q above which slopes follow from values, E[z f]/Q
+MIN_REST = 3e-5  # deviation of sigma(z) beyond its linear part, that is read
 NEGLIGIBLE_SLOPE_ENERGY = 1e-9  # nu below which sigma' has no part beyond its linear one
 BEND_STEP = 0.25  # of the argument, for E sigma'' of fresh rows, which enters at order 1/d
 MIN_VARIANCE = 0.02  # of the input, over rho^2, where the index is small
@@ -86,7 +88,9 @@ class StepFeatures(Features):
     beta: Floats
     A_by_r: Floats  # derivative of A by the residual
     turn: Floats  # E[F s], s the normalised fluctuation of z sigma'(z)
-    rest: Floats  # E[F f], f the normalised part of sigma(z_0) beyond degree one
+    # E[F f], f the normalised part of sigma(z_0) beyond degree one; and that of the features after
+    # a first step
+    rests: tuple[Floats, ...]
 
 
 def features_of_step(
@@ -116,8 +120,8 @@ def features_of_step(
         A_by_length=of["A_by_length"],
         noise_by_length=of["square_by_length"] - 2 * explained_by_length,
         bend=of["bend"],
-        turn=(of["turning"] - turn.mean * A - turn.linear * of["along"]) / turn.deviation,
-        rest=(of["value"] - rest.mean * A - rest.linear * of["along"]) / rest.deviation,
+        turn=turn.of(of["turning"], A, of["along"]),
+        rests=(rest.of(of["value"], A, of["along"]),),
     )
 
 
@@ -321,6 +325,12 @@ class _LinearPart:
     linear: float
     deviation: float
 
+    def of(self, value: Floats, mean: Any, along: Floats) -> Floats:
+        """Return E[F rest] of features F, from E[F f], E F and E[F z]."""
+        if self.deviation == 0.0:
+            return np.zeros_like(value)
+        return (value - self.mean * mean - self.linear * along) / self.deviation
+
 
 @lru_cache(maxsize=64)
 def standardised(sigma: Function) -> dict[str, _LinearPart]:
@@ -330,7 +340,8 @@ def standardised(sigma: Function) -> dict[str, _LinearPart]:
     def linear_part(f: Floats) -> _LinearPart:
         mean, linear = float(p @ f), float(p @ (f * z))
         rest = f - mean - linear * z
-        return _LinearPart(mean, linear, max(float(np.sqrt(p @ rest**2)), MIN_PANEL_DEVIATION))
+        deviation = float(np.sqrt(p @ rest**2))
+        return _LinearPart(mean, linear, deviation if deviation > MIN_REST else 0.0)
 
     return {"turn": linear_part(z * sigma.derivative(z)), "rest": linear_part(sigma(z))}
 

@@ -54,7 +54,6 @@ IndexArray = np.ndarray[Any, np.dtype[np.intp]]
 
 DIAGONAL_ROUNDING = 1e-15  # on the diagonal of a covariance, before its root
 MIN_SIGNAL = 1e-9  # part of a direction in the step, from which own scales know it
-MIN_REST = 1e-9  # energy of the initial output beyond its linear part, that is read
 MAX_COVARIANCE = 0.5  # of a neuron's length with what ridge makes of it
 MIN_SHARE_OF_ROWS = -0.5  # of the special variables in 1/c of a row
 
@@ -634,8 +633,8 @@ def readings_of(
         # A is linear in r within a group
         D[..., means] += features.A_by_r[..., None, :] * residual[:, None]
         D[..., 0, means] -= rows.residual[..., None] * features.A_by_r
-        if variables.has_rest and step.output_rest > MIN_REST:
-            D[..., variables.rest, means] = features.rest * g
+        for k in range(variables.rests):
+            D[..., variables.rest + k, means] = features.rests[k] * g
     if places.intercept:
         D[..., 0, places.sets - 1] = 1.0
     for k, part in enumerate(features.chaos):

@@ -89,6 +89,7 @@ from onegrad.theory.uniform.rules import (
     normal_cutoff,
     product_rule,
 )
+from onegrad.theory.uniform.second_residual import Output, output_of_fresh, with_output
 from onegrad.theory.uniform.step import Step
 
 MAX_NEW_DIRECTIONS = 3
@@ -113,7 +114,7 @@ class SecondBatch:
     length: Floats
     kappa: Floats
     r: Floats
-    r2: Floats  # mean of r^2
+    first: Floats  # residual of the same rows in the first step; zero for fresh rows
     p: Floats  # probability
     # (G, p + k) means of the coordinates along the first step's p directions and k constraints,
     # and their second moments
@@ -130,6 +131,7 @@ class SecondBatch:
     shared: Floats
     pushed: Floats
     pushed_start: Floats
+    output: Output | None = None  # after the first step, where the residual contains it
 
 
 @dataclass(frozen=True)
@@ -184,9 +186,9 @@ def take_second_step(
     own = _own_output(step, first, gamma, batch) if step.full else np.zeros_like(gamma)
     grown = rest + np.outer(own + gamma * ((p * r * batch.length) @ batch.bend), s)
     start = np.outer(gamma * ((p * r * batch.length) @ batch.start), s)
-    shared = gamma * first.gamma * phi0 * ((p * batch.r2 * batch.length) @ batch.shared)
+    shared = gamma * first.gamma * phi0 * ((p * r * batch.first * batch.length) @ batch.shared)
     shared = np.outer(shared, s**2)
-    energy = (p * batch.r2 * batch.length) @ batch.slope_square
+    energy = (p * r**2 * batch.length) @ batch.slope_square
     energy -= (p * r * batch.length) @ ((held + functions @ coherent) * batch.slope)
     R00, R01, R11 = _products_of_weights(step, first, moments)
     R02 = grown * R01 + start * R00
@@ -308,7 +310,7 @@ def _weights_in_the_plane(
         )
 
     slopes = batch.slope_square - batch.slope**2
-    noise = np.einsum("g,gu,gik->uik", batch.p * batch.r2, slopes, excess)
+    noise = np.einsum("g,gu,gik->uik", batch.p * batch.r**2, slopes, excess)
     noise = s[:, None] * lifted((step.phi0 * gamma**2 / d)[:, None, None] * noise) * s
     more = moved(K1 + M1, K0 + M0) - moved(K1, K0) + noise
     others = of.R22 - of.grown**2 * of.R11 - 2 * of.grown * of.start * of.R01
@@ -432,27 +434,35 @@ def _own_scales(
     return variance, slope
 
 
-def first_batch_again(step: Step, first: Types, rows: Population, fields: int) -> SecondBatch:
+def first_batch_again(
+    step: Step, first: Types, rows: Population, moments: StepMoments, fields: int
+) -> tuple[Population, SecondBatch]:
     """Return the rows of the first batch as those of the second: a group for each node.
 
     fields : number of directions and constraints.
 
-    Slopes are features of these rows with the activation's slope in place of it.
+    Slopes are features of these rows with the activation's slope in place of it. Where the residual
+    contains the output, groups have nodes of the second residual.
     """
     numbers = step.activation
     f = features_of_step(step, first, rows, slope_function(step.laws.neurons.activation))
-    ratio = step.laws.step_count / step.laws.ridge_count  # n_0/n, in which r and masses are
-    D0, D1, start, latent, noise = (x[:, 0] for x in (f.A, f.B1, f.B0, f.beta, f.noise))
+    ratio = step.laws.step_count / step.laws.ridge_count  # n_0/n, in which masses are
+    r, node, output = rows.residual[:, 0], np.arange(len(rows.length)), None
+    kappa = rows.kappa[:, 0]
+    if step.full:
+        R00, R01, _ = _products_of_weights(step, first, moments)
+        rows, r, node, output = with_output(step, first, rows, R01 / R00)
+    D0, D1, start, latent, noise = (x[node, 0] for x in (f.A, f.B1, f.B0, f.beta, f.noise))
     at = slice(1, 1 + fields)
     length, root = rows.length[:, None], np.sqrt(numbers.nu)
     own = step.own_share(length) * rows.residual
     along = np.sqrt(length) * (first.along * D1 + start)  # E[sigma' z_0]
     explained = D0**2 + along**2 + length * first.across**2 * D1**2 + latent**2
-    return SecondBatch(
+    batch = SecondBatch(
         rows.length,
-        rows.kappa[:, 0],
+        kappa[node],  # at which the slopes are
+        r,
         rows.residual[:, 0],
-        rows.r2 * ratio**2,
         rows.mass[:, 0] / ratio,
         mean=rows.moments[:, 0, 0, at],
         second=rows.moments[:, 0, at, at],
@@ -464,7 +474,9 @@ def first_batch_again(step: Step, first: Types, rows: Population, fields: int) -
         shared=2 * numbers.c2 * along + root * latent,
         pushed=latent - own * first.gamma * root * D1,
         pushed_start=start / first.size - own * first.epsilon * D1,
+        output=output,
     )
+    return rows, batch
 
 
 def second_batch(
@@ -481,8 +493,9 @@ def second_batch(
     kappa, p_kappa = rule.nodes(rule.count(1.0))
     q = step.labels.replaced
     columns = []
+    R00, R01, _ = _products_of_weights(step, first, moments)
     for length in lengths:
-        output = _output(step, first, moments, along_v, kappa, length)
+        output = output_of_fresh(step, first, R01 / R00, along_v, kappa, length)
         for k, share in enumerate(p_kappa):
             x = [
                 _rows_at(step, float(kappa[k]), length, [f[k] for f in output], bool(other))
@@ -513,7 +526,7 @@ def second_batch(
         length_,
         kappa_,
         r_,
-        r_**2,
+        np.zeros_like(r_),
         p_,
         np.pad(X_, pad),
         np.pad(XX, (*pad, pad[1])),
@@ -526,35 +539,6 @@ def second_batch(
         pushed=none,
         pushed_start=none,
     )
-
-
-def _output(
-    step: Step,
-    first: Types,
-    moments: StepMoments,
-    along_v: Floats,
-    kappa: Floats,
-    length: float,
-) -> tuple[Floats, Floats, Floats]:
-    """Return F, coefficients of the special directions and the variance of the rest of the output.
-
-    They are those of the readout row, of which neurons have kept R_01/R_00.
-    """
-    if not step.full:
-        return np.zeros_like(kappa), np.zeros((len(kappa), step.directions)), np.zeros_like(kappa)
-    neurons, scale = step.laws.neurons, step.scale
-    variance = length * first.rho**2 + along_v * (kappa[:, None] ** 2 - 1)
-    deviation = np.sqrt(np.maximum(variance, MIN_VARIANCE * first.rho**2))
-    A, B, square = gaussian_averages(neurons.activation, first.s * kappa[:, None], deviation)
-    B = B / deviation
-    weight = first.weight
-    mean = scale * np.sqrt(neurons.N) * (A @ (weight * first.g))
-    if not neurons.mean_readout:  # else it is in A
-        mean = mean + scale * step.laws.update.constant
-    R00, R01, _ = _products_of_weights(step, first, moments)
-    row = scale * (B @ ((weight * first.g**2)[:, None] * R01 / R00)) @ step.row_overlap.T
-    rest = scale**2 * ((square - A**2) @ (weight * first.g**2)) - (row**2).sum(1)
-    return mean, row, np.maximum(rest, 0.0)
 
 
 def _rows_at(
@@ -640,7 +624,7 @@ def second_population(second: SecondStep, rows: Rows, old: int) -> Population:
         rows,
         batch.length,
         r,
-        batch.r2 * (n / n0) ** 2,
+        (batch.r * n / n0) ** 2,
         mass=batch.p[:, None] * rows.count / n,
         kappa=batch.kappa[:, None],
         residual=batch.r[:, None],
@@ -667,15 +651,16 @@ def second_forms(second: SecondStep, rows: Population) -> Forms:
     moved = (1, 2, 3, 4) if again else (1, 4)
     G, U, m = len(rows.length), len(gamma), len(moved)
     W, square = np.zeros((G, m, m, U)), np.zeros((G, m, m, U))
-    r, r2 = rows.r[:, None], rows.r2[:, None]
+    r = rows.r[:, None]
     W[:, 0, -1] = -r * gamma * batch.bend
-    square[:, -1, -1] = r2 * gamma**2 * (batch.noise + batch.pushed**2)
+    square[:, -1, -1] = r**2 * gamma**2 * (batch.noise + batch.pushed**2)
     if again:
         latent = first.gamma * np.sqrt(second.step.activation.nu)
+        r1 = batch.first[:, None] * (second.step.laws.ridge_count / second.step.laws.step_count)
         W[:, 1, 3] = -r * gamma * batch.pushed_start
-        W[:, 1, 2] = -r * first.epsilon
-        square[:, 2, 2] = r2 * latent**2
-        square[:, 2, 3] = square[:, 3, 2] = r2 * latent * gamma * batch.pushed
+        W[:, 1, 2] = -r1 * first.epsilon
+        square[:, 2, 2] = r1**2 * latent**2
+        square[:, 2, 3] = square[:, 3, 2] = r1 * r * latent * gamma * batch.pushed
     W = W + W.swapaxes(1, 2)
     none = np.zeros((G, 1, 0, U))
     return Forms(

@@ -41,7 +41,12 @@ from onegrad.theory.uniform.features import (
     panels,
     standardised,
 )
-from onegrad.theory.uniform.laws.rows import Population, RowVariables
+from onegrad.theory.uniform.laws.rows import (
+    Population,
+    RowVariables,
+    joint_moments,
+    with_nodes,
+)
 from onegrad.theory.uniform.pencil import Forms
 from onegrad.theory.uniform.rules import product_rule
 from onegrad.theory.uniform.second_step import SecondStep
@@ -74,77 +79,49 @@ def seen_rows(
     """
     both, again = second.step, second.step.laws.update.again
     G, p, new = len(rows.length), variables.directions, variables.directions - old.directions
-    M = second.functions.shape[1]
-    value, variance = np.zeros((G, variables.count)), np.zeros((G, variables.count))
+    M, count = second.functions.shape[1], variables.count + 1  # with the label
+    value, variance = np.zeros((G, count)), np.zeros((G, count))
     places = np.r_[
-        : 1 + old.directions,
-        1 + p : 1 + p + old.constraints,
-        variables.products : variables.count,
+        : 1 + old.directions, 1 + p : 1 + p + old.constraints, variables.products : count
     ]
-    others = np.setdiff1d(np.arange(variables.count), places)
+    others = np.setdiff1d(np.arange(count), places)
     moved, tied = 1 + old.directions, 1 + p + old.constraints
     variance[:, moved : moved + new] = 1.0 if not both.inputs.isotropic else rows.length[:, None]
     if again:
         shift = np.sqrt(both.phi0) * second.functions
         value[:, moved : moved + M], value[:, tied : tied + M] = shift, shift
-    group = rows.moments[:, 0]
+    group = joint_moments(rows)
     moments = value[:, :, None] * value[:, None]
-    moments[:, range(variables.count), range(variables.count)] += variance
+    moments[:, range(count), range(count)] += variance
     every = np.arange(G)
     moments[np.ix_(every, places, places)] = group
     cross = group[:, :, None, 0] * value[:, None, others]
     moments[np.ix_(every, places, others)] = cross
     moments[np.ix_(every, others, places)] = cross.swapaxes(1, 2)
-    label = value * rows.label[:, 0, :1]
-    label[:, places] = rows.label[:, 0]
     # nodes of the coordinates
-    at = slice(1, 1 + p)
-    mean = moments[:, 0, at]
-    covariance = moments[:, at, at] - mean[:, :, None] * mean[:, None]
-    shares = rows.mass[:, 0] / rows.mass.sum()
+    covariance = moments - moments[:, 0, :, None] * moments[:, 0, None]
+    shares, at = rows.mass[:, 0] / rows.mass.sum(), slice(1, 1 + p)
     strengths = np.sqrt(second.types.weight)[:, None] * second.weights
     strengths = strengths / second.types.rho[:, None]
     slopes, rules = list[Floats](), list[tuple[Floats, Floats]]()
     for _ in range(MAX_SUBAXES):
-        average = np.tensordot(shares, covariance, axes=1)
+        average = np.tensordot(shares, covariance[:, at, at], axes=1)
         sizes, vectors = np.linalg.eigh(strengths @ average @ strengths.T)
         strength = float(np.sqrt(max(sizes[-1], 0.0)))
-        count = next((k for least, k in SUBNODES if strength > least), 1)
-        if count == 1:
+        nodes = next((k for least, k in SUBNODES if strength > least), 1)
+        if nodes == 1:
             break
-        lean = covariance @ (strengths.T @ vectors[:, -1])
-        square = (lean @ (strengths.T @ vectors[:, -1]))[:, None]  # may be rounding
+        direction = strengths.T @ vectors[:, -1]
+        lean = covariance[:, :, at] @ direction
+        square = (lean[:, at] @ direction)[:, None]  # may be rounding
         has_share = square > MIN_SHARE_OF_GROUP * strength**2
         slope = np.where(has_share, lean / np.sqrt(np.where(has_share, square, 1.0)), 0.0)
         slopes.append(slope)
-        rules.append(gauss_hermite(count))
+        rules.append(gauss_hermite(nodes))
         covariance = covariance - slope[:, :, None] * slope[:, None]
     axes, weight = product_rule(rules) if rules else (np.zeros((0, 1)), np.ones(1))
-    delta = np.zeros((G, len(weight), p))
-    for slope, axis in zip(slopes, axes, strict=True):
-        delta += axis[:, None] * slope[:, None]
-    X = mean[:, None] + delta
-    spread = np.einsum("k,gki,gkj->gij", weight, delta, delta)
-    moments = np.repeat(moments[:, None], len(weight), axis=1)
-    by_mean = moments[..., 0, None] * delta[:, :, None]
-    by_mean[..., at, :] = 0.0
-    moments[..., at] += by_mean
-    moments[..., at, :] += by_mean.swapaxes(2, 3)
-    moments[..., at, at] += (
-        X[..., :, None] * X[..., None, :] - (mean[:, :, None] * mean[:, None] + spread)[:, None]
-    )
-    label = np.repeat(label[:, None], len(weight), axis=1)
-    label[..., at] += label[..., :1] * delta
-    population = replace(
-        rows,
-        mass=rows.mass * weight,
-        kappa=X[..., 0],
-        residual=np.repeat(rows.residual, len(weight), axis=1),
-        moments=moments,
-        label=label,
-        label_square=np.repeat(rows.label_square, len(weight), axis=1),
-    )
-    return population, X
+    population = with_nodes(rows, moments, slopes, axes, weight)
+    return population, population.moments[..., 0, at]
 
 
 def seen_features(second: SecondStep, rows: Population, X: Floats, kappa: Floats) -> SeenFeatures:
@@ -182,8 +159,8 @@ def seen_features(second: SecondStep, rows: Population, X: Floats, kappa: Floats
         B0=B0,
         beta=beta0,
         A_by_r=0 * A,
-        turn=(of["turning"] - turn.mean * A - turn.linear * of["along"]) / turn.deviation,
-        rest=(of["value"] - rest.mean * A - rest.linear * of["along"]) / rest.deviation,
+        turn=turn.of(of["turning"], A, of["along"]),
+        rests=(rest.of(of["value"], A, of["along"]), of["output"]),
         B2=B2,
         beta1=of["latent"],
     )
@@ -207,6 +184,7 @@ def _features_of_type(
     along, across, slope_along : E[F z_0], E[F z_1], E[F' z_0].
     beyond, latent, turning, value : E[F s] with s = sigma'(z_0) - c_1 - 2 c_2 z_0, s_1,
         z_0 sigma'(z_0) and sigma(z_0).
+    output : the same with f_perp of the output after the first step.
     """
     step, first, batch = second.step, second.first, second.batch
     sigma, numbers, again = step.laws.neurons.activation, step.activation, step.laws.update.again
@@ -226,14 +204,14 @@ def _features_of_type(
     z1, p1 = (np.broadcast_to(v, (*pre1.shape, v.shape[-1])) for v in (z1, p1))
     base = root * p20 * z0 + (own * gamma1 * second.growth[u])[:, None] * slope0
     pre2 = base[..., None] + p21 * root[..., None] * z1
-    latent = np.zeros_like(pre2)
+    latent = output = np.zeros_like(pre2)
     if again:
         slope1 = sigma.derivative(pre1[..., None] + Q1 * root[..., None] * z1)
         D0, D1 = batch.slope[:, u], batch.bend[:, u]
         delta = batch.pushed[:, u] + own * gamma1 * np.sqrt(numbers.nu) * D1
         along = root[:, 0] * (P1 * D1 + batch.start[:, u])
         share = step.phi0 * rows.length * gamma2
-        pre2 = pre2 + (own * gamma2)[:, None, None] * slope1
+        pre2 = pre2 + (share * batch.r)[:, None, None] * slope1
         pre2 = pre2 - (share * second.coherent[:, u])[:, None, None]
         s0 = (sigma.derivative(z0) - numbers.c1 - 2 * numbers.c2 * z0) / np.sqrt(
             max(numbers.nu, NEGLIGIBLE_SLOPE_ENERGY)
@@ -242,6 +220,10 @@ def _features_of_type(
             s0 = np.zeros_like(z0)
         latent = slope1 - (D0[:, None] + along[:, None] * z0 + delta[:, None] * s0)[..., None]
         latent = latent - (root[:, 0] * Q1 * D1)[:, None, None] * z1
+        if batch.output is not None:
+            output = sigma(pre1[..., None] + Q1 * root[..., None] * z1)
+            f = standardised(sigma)["rest"].of(sigma(z0), 1.0, z0)
+            output = batch.output.rest(output, u, z0[:, None], z1, f[:, None])
         nu2 = batch.noise[:, u][:, None, None]
         latent = np.where(nu2 > MIN_LATENT, latent / np.sqrt(np.maximum(nu2, MIN_LATENT)), 0.0)
     weight = (p0[:, None] * p1).reshape(len(pre2), -1)
@@ -253,6 +235,7 @@ def _features_of_type(
         "latent": latent,
         "turning": (z0 * sigma.derivative(z0))[:, None] + 0 * z1,
         "value": sigma(z0)[:, None] + 0 * z1,
+        "output": output,
     }
     W = np.stack([v.reshape(len(pre2), -1) * weight for v in tests.values()], -1)
     centre = X @ second.weights[u]
@@ -304,6 +287,7 @@ def seen_forms(second: SecondStep, forms: Forms, rows: Population, f: SeenFeatur
     step, first, batch = second.step, second.first, second.batch
     again, gamma = step.laws.update.again, second.gamma
     own = (step.phi0 * rows.length[:, None] * rows.residual)[..., None]
+    own2 = (step.phi0 * batch.length * batch.r)[:, None, None] if again else own
     latent = first.gamma * np.sqrt(step.activation.nu)
     beta0 = f.beta - own * f.B2 * second.growth * latent
     B0 = f.B0 - own * f.B2 * second.growth * first.epsilon * first.size
@@ -312,18 +296,19 @@ def seen_forms(second: SecondStep, forms: Forms, rows: Population, f: SeenFeatur
     noise = pushed
     if again:
         delta = batch.pushed[:, None] + own * latent * batch.bend[:, None]
-        B1 = B1 - own * gamma * batch.bend[:, None] * f.B2
-        B0 = B0 - own * f.B2 * gamma * batch.start[:, None]
-        beta0 = beta0 - own * f.B2 * gamma * delta
+        B1 = B1 - own2 * gamma * batch.bend[:, None] * f.B2
+        B0 = B0 - own2 * f.B2 * gamma * batch.start[:, None]
+        beta0 = beta0 - own2 * f.B2 * gamma * delta
         pushed, noise = gamma * batch.pushed, gamma * np.sqrt(batch.noise)
     B0 = B0 / first.size - own * B1 * first.epsilon
     beta0 = beta0 - own * B1 * latent
-    beta1 = f.beta1 - own * f.B2 * noise[:, None]
+    beta1 = f.beta1 - own2 * f.B2 * noise[:, None]
     e = np.stack([f.B2, B1, B0, np.zeros_like(B0), np.zeros_like(B0)], 2)
     push = np.zeros((*rows.mass.shape, len(forms.moved), len(gamma)))
     r = rows.r[:, None, None]
     push[:, :, forms.moved.index(3)] = r * latent * beta0
     if again:
+        r = batch.r[:, None, None] * (step.laws.ridge_count / step.laws.step_count)
         push[:, :, forms.moved.index(4)] = r * (pushed[:, None] * beta0 + noise[:, None] * beta1)
     total = f.noise + beta0**2 + beta1**2
     return replace(forms, mass=rows.mass, ridge=True, e=e, push=push, noise=total)

@@ -64,6 +64,7 @@ POINTS_PER_WIDTH = 2.0
 MAX_ROW_POINTS = 200_000  # of all axes together; not tuned
 RUNS_OF_ROWS = 100  # a tail is cut where fewer than one row of so many networks is expected
 GAUSSIAN_NOISE_POINTS, OUTPUT_POINTS = 8, 7
+SPLIT_POINTS = 4  # of both and the readout row, where noise and output have an axis each
 INDEPENDENT_POINTS = 3  # of an index that the label does not depend on: fourth moments are exact
 MIN_PROBABILITY = 1e-12  # of a point
 MIN_GROUP = 1e-6  # of a group of rows by index and residual
@@ -128,7 +129,9 @@ class RowVariables:
     directions: int  # p
     constraints: int
     indices: int  # m, of the labels
-    has_rest: bool  # whether f_perp is among them
+    # whether f_perp is among them: what the initial output has beyond its linear part; and that of
+    # the output after a first step
+    rests: int
 
     @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
@@ -158,7 +161,7 @@ class RowVariables:
     @property
     def count(self) -> int:
         """Number of row variables."""
-        return self.rest + self.has_rest
+        return self.rest + self.rests
 
 
 @dataclass(frozen=True)
@@ -260,15 +263,18 @@ def _points(step: Step, size: Size, steepness: float | None, replaced: bool) -> 
     own, own_gaussian = (0.0, labels.noise) if gaussian else (labels.noise, 0.0)
     split = fit.has_direction and rest > 0 and own_gaussian > 0
     total = own_gaussian if split else float(np.hypot(own_gaussian, np.sqrt(rest)))
+    noise, output = (SPLIT_POINTS,) * 2 if split else (GAUSSIAN_NOISE_POINTS, OUTPUT_POINTS)
     others = [
         noise_nodes(labels.law, n0) if own else ONE_NODE,
-        cut_gaussian(GAUSSIAN_NOISE_POINTS, edge) if total else ONE_NODE,
-        cut_gaussian(OUTPUT_POINTS, edge) if split else ONE_NODE,
+        cut_gaussian(noise, edge) if total else ONE_NODE,
+        cut_gaussian(output, edge) if split else ONE_NODE,
     ]
-    output = [cut_gaussian(OUTPUT_POINTS, edge)] * full
-    first, teacher = _index_rules(step, edge, steepness or 0.0, replaced, [*output, *others])
+    along_row = [cut_gaussian(output, edge)] * full
+    first, teacher = _index_rules(step, edge, steepness or 0.0, replaced, [*along_row, *others])
     own_indices = gauss_hermite(INDEPENDENT_POINTS) if replaced else teacher
-    rules = [*[first] * index, *[own_indices] * m, *output, *others, *[teacher] * (mt * replaced)]
+    of_fit = gauss_hermite(INDEX_POINTS.get(m, MIN_INDEX_POINTS))  # in which labels are linear
+    indices = [*[own_indices] * mt, *[of_fit] * (m - mt)]
+    rules = [*[first] * index, *indices, *along_row, *others, *[teacher] * (mt * replaced)]
     axes, p = product_rule(rules)
     P = step.frame.shape[1]
     A = step.frame[: 1 + step.primitives] if index else np.eye(P)[: step.primitives]
@@ -281,11 +287,11 @@ def _points(step: Step, size: Size, steepness: float | None, replaced: bool) -> 
     if index:
         x[0] = axes[0]
     primitives = A.T @ x
-    noise, gauss, second_gauss = axes[k], axes[k + 1], axes[k + 2]
+    own_noise, gauss, second_gauss = axes[k], axes[k + 1], axes[k + 2]
     clean = labels.at_indices(axes[k + 3 :] if replaced else primitives[:mt])
     share = own_gaussian if split else (own_gaussian**2 / total if total else 0.0)
-    y = clean + own * noise + share * gauss
-    r = clean + own * noise + total * gauss + (np.sqrt(rest) * second_gauss if split else 0.0)
+    y = clean + own * own_noise + share * gauss
+    r = clean + own * own_noise + total * gauss + (np.sqrt(rest) * second_gauss if split else 0.0)
     fitted, removed = y, np.full_like(y, fit.mean)
     if fit.has_direction:
         nonlinear = y - fit.mean - fit.linear @ primitives[:mt]
@@ -473,7 +479,7 @@ def _row_variables(step: Step, points: RowPoints, moments: StepMoments, of: RowV
     off = X[1 : 1 + step.indices]
     products = [off[i] * off[k] - (i == k) for i, k in of.pairs]
     parts = [np.ones_like(points.r), X, _constraints(moments, points), *products, points.y]
-    if of.has_rest:
+    if of.rests:
         parts.insert(-1, points.rest)
     return np.vstack(parts)
 
@@ -482,7 +488,7 @@ def _add_unresolved(step: Step, points: RowPoints, of: RowVariables, second: Flo
     """Add to second moments, in place, what points do not resolve."""
     q = of.count
     second[:, 1 : 1 + of.directions, 1 : 1 + of.directions] += unresolved(step, points)
-    if of.has_rest:  # the noise of the features has counted one
+    if of.rests:  # the noise of the features has counted one
         second[:, of.rest, of.rest] += points.rest_noise - 1
         second[:, q, of.rest] += points.shared_noise
     second[:, q, q] += points.label_noise
@@ -499,6 +505,44 @@ def _second_moments(lift: Floats, variables: Floats) -> Floats:
     second = np.empty((lift.shape[1], len(variables), len(variables)))
     second[:, i, k] = second[:, k, i] = lift.T @ (variables[i] * variables[k]).T
     return second
+
+
+def joint_moments(rows: Population) -> Floats:
+    """Return second moments of the row variables and the label, (G, q + 1, q + 1), of one node."""
+    G, q = len(rows.length), rows.label.shape[-1]
+    second = np.empty((G, q + 1, q + 1))
+    second[:, :q, :q], second[:, q, q] = rows.moments[:, 0], rows.label_square[:, 0]
+    second[:, q, :q] = second[:, :q, q] = rows.label[:, 0]
+    return second
+
+
+def with_nodes(
+    rows: Population, second: Floats, slopes: Sequence[Floats], axes: Floats, weight: Floats
+) -> Population:
+    r"""Return rows, of one node in a group, with nodes of independent standard normals t.
+
+    .. math:: x = E x + \sum_at_ac_a + \text{rest}
+
+    second : joint moments of the variables and the label; the variable 1 is the first.
+    slopes : c, (G, q + 1) each.
+    axes, weight : nodes (len(slopes), K) and their probabilities.
+    """
+    mean = second[:, 0]
+    rest = second - mean[:, :, None] * mean[:, None]
+    x = np.repeat(mean[:, None], len(weight), axis=1)
+    for c, t in zip(slopes, axes, strict=True):
+        rest = rest - c[:, :, None] * c[:, None]
+        x = x + t[:, None] * c[:, None]
+    second = rest[:, None] + x[..., :, None] * x[..., None, :]
+    return replace(
+        rows,
+        mass=rows.mass * weight,
+        kappa=x[..., 1],
+        residual=np.repeat(rows.residual, len(weight), axis=1),
+        moments=second[..., :-1, :-1],
+        label=second[..., -1, :-1],
+        label_square=second[..., -1, -1],
+    )
 
 
 def rows_of_both(

@@ -92,8 +92,6 @@ def _require_derived_steps(problem: Problem) -> None:
     """Raise OutOfScope for further steps that have not been derived."""
     if problem.steps > 2:
         raise OutOfScope("uniform", "steps", problem.steps, "one step or two")
-    if problem.batches == "same" and problem.output_scale:
-        raise OutOfScope("uniform", "residual", problem.residual, "labels with batches='same'")
     if problem.update != "gradient":
         raise OutOfScope("uniform", "update", problem.update, "update='gradient' with two steps")
 
