@@ -80,7 +80,7 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
     step, numbers, gap = regime.step, regime.step.activation, max(evaluation.gap, 1e-9)
     rows = step.laws.step_count
     later = (step.laws.update.second or 0.0) / float(np.sqrt(problem.N))
-    t = abs((step.gamma + later) * numbers.c1 * step.b)
+    t = abs((step.gamma + later) * numbers.c1 * step.lead)
     smallest = min(problem.n, d, problem.N, rows)
     energy = problem.sigma.second_moment
     tails = max(slope_kurtosis(problem.sigma) - 1, 0.0)

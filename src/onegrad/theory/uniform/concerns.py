@@ -47,8 +47,6 @@ def require_covered(p: Problem, fields: tuple[str, ...] = UNIFORM_FIELDS) -> Non
         if not law.fit.step_energy > MIN_ENERGY_LEFT * law.energy:
             covered = f"more than linear with labels={p.labels!r}"
             raise OutOfScope("uniform", "teacher", covered=covered)
-    if p.update == "spectral":
-        raise OutOfScope("uniform", "update", p.update, "update='gradient' or 'preconditioned'")
     for field, step in (("eta", p.step), *(("later_alpha", later) for later in p.later_steps)):
         if step > MAX_MEAN_SQUARE:
             raise OutOfScope("uniform", field, step, f"steps up to {MAX_MEAN_SQUARE:g}")

@@ -49,7 +49,7 @@ from onegrad.theory.uniform.laws.rows import (
     step_moments,
 )
 from onegrad.theory.uniform.laws.table import Laws
-from onegrad.theory.uniform.pencil import Forms, InputProducts, Pencil
+from onegrad.theory.uniform.pencil import Forms, InputProducts, Isometry, Pencil
 from onegrad.theory.uniform.products import strong_products, with_products
 from onegrad.theory.uniform.rules import index_rule
 from onegrad.theory.uniform.second_step import (
@@ -169,6 +169,7 @@ def discretise(laws: Laws, nodes: Nodes) -> Equations:
         rows=tuple(x.forms for x in steps.readings),
         test=steps.test.forms,
         products=steps.products,
+        isometry=_isometry(step, types, moments),
     )
     of_rows = [
         None
@@ -357,6 +358,13 @@ def two_steps(laws: Laws, nodes: Nodes) -> Steps:
     )
 
 
+def _isometry(step: Step, types: Types, moments: StepMoments) -> Isometry | None:
+    if step.factor is None:
+        return None
+    share = step.factor.share_of_directions(moments.S / moments.square)
+    return Isometry(types.isometry, step.factor.neurons, step.inputs.d, share)
+
+
 def _steepness_of_two(second: SecondStep) -> float:
     return float((np.linalg.norm(second.weights, axis=1) / second.types.rho).max())
 
@@ -404,6 +412,8 @@ def forms_of(
     """
     U, G = len(types.g), len(rows.length)
     noise = types.gamma * np.sqrt(types.nu)
+    if step.factor is not None and not rows.rows.ridge:  # which need not know whose noise it is
+        noise = 0 * noise
     moved: tuple[int, ...] = ()
     W = square = np.zeros((G, 0, 0, U))
     if rows.rows.step:

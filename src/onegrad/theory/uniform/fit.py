@@ -331,7 +331,7 @@ def quadratic_problem(
     _add_directions(labels, sums.H, state, C_inverse)
     for rows, forms, at in zip(labels.populations, labels.pencil.rows, state.rows, strict=True):
         if forms.step:
-            _add_moved(places, sums.H, rows, forms, at)
+            _add_moved(places, sums.H, rows, forms, at, labels.pencil.isometry is None)
     means = places.set(0)
     if initial is not None:  # rows of ridge read T along v less what the index contains
         _shift(sums.H, means, places.field(0, 0), initial.index)
@@ -363,11 +363,15 @@ def _shift(H: Numbers, means: slice, field: slice, shift: Floats) -> None:
     H[:, means] += H[:, field] * shift
 
 
-def _add_moved(places: Places, H: Numbers, rows: Population, forms: Forms, at: RowState) -> None:
+def _add_moved(
+    places: Places, H: Numbers, rows: Population, forms: Forms, at: RowState, moves_v: bool
+) -> None:
     """Add E[x_i x_k] X on the fields of directions and constraints, in place."""
     f = places.row.fields
     moments = rows.moments[:, :, 1 : 1 + f, 1 : 1 + f] if forms.ridge else rows.moments
     weight = np.einsum("gk,gkij->gij", forms.mass, moments)
+    if not moves_v:
+        weight[:, 0] = weight[:, :, 0] = 0.0
     U, X = places.types, at.X
     assert X is not None
     m = len(forms.moved)
@@ -382,6 +386,7 @@ def _add_sets(labels: LabelProblem, H: Numbers, state: State, test: complex) -> 
     places, a = labels.places, state.a
     count = places.sets - places.intercept
     diagonal = np.tile(1 / (labels.step.inputs.d * a), count // places.types)
+    diagonal[: places.types] = 1 / (labels.step.inputs.d * state.a_free)  # no isometry moves means
     if labels.types.initial is not None:  # of T0 along v: the types have it
         diagonal[: places.types] *= 1 - labels.types.initial.square
     if places.second_order:
@@ -444,6 +449,11 @@ def _add_directions(labels: LabelProblem, H: Numbers, state: State, C_inverse: N
     for i in range(p):
         f = places.direction(i)
         H[f, f] -= state.Q
+    if labels.pencil.isometry is not None:
+        more = labels.pencil.isometry.share - np.eye(p)
+        for i, k in itertools.product(range(p), repeat=2):
+            at = (places.field(j, places.fields - 1) for j in (i, k))
+            H[tuple(at)] += more[i, k] * state.moved
     if labels.mean_weight is not None:
         means, pull = places.set(0), labels.prior / state.a * labels.mean_weight
         start = state.G_of_groups[:, :, _initial(places)]
@@ -471,7 +481,7 @@ def _fields_of_directions(labels: LabelProblem, state: State) -> tuple[Numbers, 
         C, inverse = np.zeros((2, p, size, p, size), state.G.dtype)
         i = np.arange(p)
         C[i, :, i] = state.G
-        inverse[i, :, i] = labels.pencil.without_rows(state.a_initial)[0] + state.Q
+        inverse[i, :, i] = state.V[0] + state.Q
         return C.reshape(p * size, -1), inverse.reshape(p * size, -1)
     C = np.tensordot(overlap, state.G_of_groups, axes=1).swapaxes(1, 2).reshape(p * size, -1)
     return C, np.linalg.inv(C)
@@ -512,7 +522,7 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
         more = noise_by_length(labels.types, readings.features)
         total = total + labels.pencil.phi * (more @ (a * of_length))
         rows.append(np.where(total.real > MIN_SHARE_OF_ROWS, total, MIN_SHARE_OF_ROWS))
-    neurons = (d * a - np.diag(inverse)[:U]) / (d * a) ** 2
+    neurons = (d * state.a_free - np.diag(inverse)[:U]) / (d * state.a_free) ** 2
     Z, with_means = inverse[k:, k:], inverse[:U, k:]
     if initial is not None:
         neurons = (initial.square - 1) * np.diag(inverse)[:U] / (d * a) ** 2

@@ -77,6 +77,34 @@ class InputProducts:
 
 
 @dataclass(frozen=True)
+class Isometry:
+    """A random isometry that moves neurons, (N, d)."""
+
+    variance: Floats  # (U,) of its product with a row
+    neurons: int
+    d: int
+    share: Floats  # (p, p) of its variance along special directions, over that in the mean
+
+    @property
+    def ratio(self) -> float:
+        """Its smaller size over the larger one."""
+        return min(self.neurons, self.d) / max(self.neurons, self.d)
+
+    @property
+    def most(self) -> float:
+        return min(1.0, self.d / self.neurons)
+
+    def left(self, a: Numbers, W: Numbers, ratio: Floats) -> Numbers:
+        return a * (1 - np.diag(W) / (self.most * ratio))
+
+    def taken(self, pencil: Pencil, G: Numbers, a: Numbers, W: Numbers) -> Numbers:
+        root = np.sqrt(self.variance * a)
+        Y = -self.most * root[:, None] * G * root
+        new = Y @ pencil.inverse((np.eye(len(a)) - W)[None])[0]
+        return (new + new.T) / 2
+
+
+@dataclass(frozen=True)
 class Pencil:
     """The equations of a discretised problem: all but the unknowns G and log a."""
 
@@ -90,6 +118,7 @@ class Pencil:
     rows: tuple[Forms, ...]
     test: Forms  # fresh rows
     products: tuple[InputProducts, ...] = ()
+    isometry: Isometry | None = None
 
     @property
     def types(self) -> int:
@@ -146,10 +175,13 @@ class State:
     """One pass of the equations at (G, products, log a), which it returns anew."""
 
     a: Numbers
+    a_free: Numbers  # the same where an isometry takes nothing of it
     a_initial: Numbers  # as the prior of initial weights has it
     G: Numbers
-    products: Numbers  # (D, U, U) G of products of each degree
+    products: Numbers  # (D, U, U) G of products of each degree; W of an isometry
     G_of_groups: Numbers  # (R, FU, FU)
+    V: Numbers  # (R, FU, FU) form without rows
+    moved: Numbers  # (U, U) the part of it on S that is an isometry's
     Q: Numbers
     delta: Numbers
     log_a: Numbers
@@ -165,7 +197,10 @@ def evaluate(
     parameter: Parameter,
 ) -> State:
     """Return one pass of the equations."""
-    a, U = np.exp(log_a), pencil.types
+    free, U = np.exp(log_a), pencil.types
+    a, isometry = free, pencil.isometry
+    if isometry is not None:
+        a = isometry.left(free, products[-1], pencil.ratio)
     size = pencil.fields * U
     Q, energy = np.zeros((size, size), a.dtype), np.zeros(U, a.dtype)
     of_products = np.zeros_like(products, a.dtype)
@@ -181,7 +216,11 @@ def evaluate(
         states.append(_add_rows(pencil, forms, G, a, total, weights, Q, energy))
         _add_products(forms, forms.mass * states[-1].pi, of_products)
     a_initial = a * (1 + shares.initial)
-    G_of_groups = pencil.inverse(pencil.without_rows(a_initial) + Q)
+    V, moved = pencil.without_rows(a_initial), np.zeros((U, U))
+    if isometry is not None:
+        moved = _isometry_form(pencil, G[-U:, -U:], a, products[-1], energy)
+        V[:, -U:, -U:] += moved
+    G_of_groups = pencil.inverse(V + Q)
     G_of_groups = (G_of_groups + G_of_groups.swapaxes(1, 2)) / 2
     new_G = np.tensordot(pencil.omega, G_of_groups, axes=1)
     energy += pencil.ridge + parameter.ridge + shares.neurons
@@ -195,9 +234,14 @@ def evaluate(
         new_products[k] = np.tensordot(product.omega, inside, axes=1)
         fitted = 1 - np.einsum("buu->bu", inverse)
         energy += product.omega @ fitted / a
+    if isometry is not None:
+        new_products[-1] = isometry.taken(pencil, new_G[-U:, -U:], a, products[-1])
     delta = _at_least(energy, MIN_DELTA) if pencil.ridge > 0 else energy
-    log_a = log_a + np.log(pencil.ratio / (delta * a))  # on the branch that it was on
-    return State(a, a_initial, new_G, new_products, G_of_groups, Q, delta, log_a, tuple(states))
+    log_a = log_a + np.log(pencil.ratio / (delta * free))  # on the branch that it was on
+    return State(
+        a, free, a_initial, new_G, new_products, G_of_groups, V, moved, Q, delta, log_a,
+        tuple(states),
+    )
 
 
 def inverse_of_steps(matrices: Numbers) -> Numbers:
@@ -219,6 +263,25 @@ def _linear_energy(pencil: Pencil, a: Numbers, G_of_groups: Numbers) -> Numbers:
     start = _diagonal_in_types(G_of_groups, pencil.fields)
     start = np.einsum("r,rfgu,rfgu->u", pencil.omega, pencil.over_a, start)
     return np.asarray((a - start) / a**2)
+
+
+def _isometry_form(
+    pencil: Pencil, G: Numbers, a: Numbers, W: Numbers, energy: Numbers
+) -> Numbers:
+    isometry, phi, U = pencil.isometry, pencil.phi, pencil.types
+    root = np.sqrt(isometry.variance * a)
+    form = -root[:, None] * pencil.inverse((np.eye(U) - W)[None])[0] * root
+    for forms in pencil.rows:
+        if not (forms.step and forms.ridge):
+            continue
+        scaled, mass = phi * forms.length, forms.mass.sum(1)
+        square = forms.square[:, -1, -1]
+        noise = _on_types((-phi * a * square)[:, None, None])
+        X = pencil.inverse(np.eye(U) + scaled[:, None, None] * (noise @ G)) @ noise
+        form = form - np.tensordot(mass * forms.length, X, axes=1)
+        K = np.diag(G) - scaled[:, None] * ((G @ X) * G).sum(-1)
+        energy += phi * ((mass[:, None] * square) * K).sum(0)
+    return form
 
 
 def _add_test(pencil: Pencil, mass: complex, Q: Numbers, energy: Numbers) -> None:

@@ -33,6 +33,7 @@ from onegrad.theory.uniform.laws.labels import (
     off_root,
     unit_linear,
 )
+from onegrad.theory.uniform.laws.orthogonal import OrthogonalFactor
 from onegrad.theory.uniform.laws.preconditioner import Preconditioner
 from onegrad.theory.uniform.laws.table import Laws
 
@@ -93,6 +94,7 @@ class Step:
     noise_size: float  # |n|
     own_of_fit: Floats  # (P,) part of a row of a fit in these directions, over what it fits
     preconditioner: Preconditioner | None  # multiplier of the gradient
+    factor: OrthogonalFactor | None  # of the gradient
     overlaps: Floats  # (m,) of v with the labels' indices
     frame: Floats  # (p, P) special directions in the primitive ones
     row: Floats  # (P,) readout row in the primitive directions
@@ -125,6 +127,16 @@ class Step:
     def scale(self) -> float:
         """Part of the initial output that the residual contains."""
         return self.laws.update.scale
+
+    @property
+    def is_gradient(self) -> bool:
+        """True if the step is along the gradient."""
+        return self.preconditioner is None and self.factor is None
+
+    @property
+    def lead(self) -> float:
+        """Weight along v that the step gives, over that of its own row function."""
+        return self.b * (1.0 if self.factor is None else self.factor.along_signal)
 
     @property
     def gain(self) -> Floats:
@@ -259,6 +271,12 @@ def take_step(laws: Laws) -> Step:
         gamma *= _relative_length(
             preconditioner, numbers, fit.step_energy + output, mean, plain, learned
         )
+    factor = None
+    if update.orthogonal:
+        even, energy = 4 * numbers.c2**2, phi0 * (fit.step_energy + output)
+        noise = float(np.sqrt(even * mean**2 + (even + numbers.nu) * energy))
+        factor = OrthogonalFactor(neurons.N, d, abs(c1) * b, noise)
+        gamma *= factor.along_noise
     if noise_size == 0.0 and not c.any():  # nothing leads: any v is valid
         g0, b = np.zeros(len(primitives)), 0.0
         lead = np.append(FREE_OVERLAP * fit.step_direction, np.zeros(len(primitives) - m - 1))
@@ -291,6 +309,7 @@ def take_step(laws: Laws) -> Step:
         noise_size=noise_size,
         own_of_fit=own_of_fit,
         preconditioner=preconditioner,
+        factor=factor,
         overlaps=overlaps,
         frame=frame,
         row=primitives @ row,

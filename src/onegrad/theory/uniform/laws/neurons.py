@@ -151,6 +151,7 @@ class Types:
     rho: Floats  # deviation of the input
     own_reading: Floats  # covariance of the input and its own part, over size
     grown: Floats  # part of rho^2 that is proportional to |w|^2
+    isometry: Floats  # variance that a random isometry adds to an input
     length_deviation: float  # of lengths that are not types of their own
     s_by_length: Floats  # what such a deviation adds to s
     initial: InitialWeights | None = None  # along v
@@ -168,7 +169,7 @@ def steepness(step: Step) -> float:
     gamma = step.gamma * neurons.large_readout
     noise = step.noise_of_moves(gamma**2 * step.energy * (4 * numbers.c2**2 + numbers.nu))
     rho = np.sqrt((1 + 2 * step.kept * numbers.c2 * gamma * mean) ** 2 + noise)
-    return float(abs(gamma * numbers.c1 * step.b) / rho)
+    return float(abs(gamma * numbers.c1 * step.lead) / rho)
 
 
 def readout_rule(step: Step, moments: StepMoments) -> GradedRule:
@@ -182,7 +183,7 @@ def readout_rule(step: Step, moments: StepMoments) -> GradedRule:
     grown = (1 + 2 * numbers.c2 * large * moments.mean) ** 2
     grown += large**2 * step.phi0 * moments.square * slope_energy
     sigma = step.laws.neurons.activation
-    steep = abs(large * numbers.c1 * step.b) / np.hypot(1.0, smooth_width(sigma))
+    steep = abs(large * numbers.c1 * step.lead) / np.hypot(1.0, smooth_width(sigma))
     own_part = step.gamma * step.phi0 * np.sqrt(moments.square * slope_energy)
     rate = max(np.sqrt(max(grown - 1, 0.0)) / LARGE_DEVIATION, own_part)
     width = WIDTH_OF_FIT / max(float(steep), float(rate), 1 / MAX_WIDTH)
@@ -247,8 +248,14 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
     grown = rest + np.outer(step.gain, own_scale + epsilon * moments.mean)
     signal = (epsilon * size * moments.mean) ** 2
     slope_noise = step.noise_of_moves(moments.square * gamma**2 * nu)
-    rho2 = (omega * s) @ (length * grown**2) + slope_noise
-    rho2 = rho2 + step.noise_of_moves(moments.square * (epsilon * size) ** 2, signal)
+    rho2 = (omega * s) @ (length * grown**2)
+    by_rows = step.noise_of_moves(moments.square * (epsilon * size) ** 2, signal)
+    isometry = np.zeros(len(g))
+    if step.factor is not None:
+        all_noise = (gamma / step.factor.mean_value * step.factor.noise) ** 2
+        isometry = np.maximum(all_noise - signal - by_rows, 0.0)
+        slope_noise = isometry
+    rho2 = rho2 + by_rows + slope_noise
     return Types(
         weight=weight,
         g=g,
@@ -259,15 +266,16 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
         epsilon=epsilon,
         c1=c1,
         nu=nu,
-        s=gamma * c1 * step.b,
+        s=gamma * c1 * step.lead,
         own=own_scale,
         own_slope=6 * step.kept * c3 * gamma,
         along=(omega * s) @ (length * grown) / size,
         rho=np.sqrt(rho2),
         own_reading=(omega * s * step.gain / step.kept) @ (length * grown) / size,
         grown=rho2 - slope_noise,
+        isometry=isometry,
         length_deviation=length_deviation,
-        s_by_length=6 * c3 * gamma * step.b * length_deviation,
+        s_by_length=6 * c3 * gamma * step.lead * length_deviation,
     )
 
 
@@ -299,6 +307,11 @@ def _weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> tup
         ]
     )
     forms = np.array(_forms_in_the_plane(step, moments))
+    if step.factor is not None:
+        coefficients[4] -= types.gamma**2 * types.nu * noise
+        coefficients = np.vstack([coefficients, types.isometry])
+        share = step.factor.share_of_directions(moments.S / moments.square)
+        forms = np.concatenate([forms, share[None]])
     covariance = np.tensordot(coefficients, forms, axes=(0, 0)) / step.inputs.d
     linear = np.array([np.full_like(epsilon, rest), types.own, epsilon])
     on_v = (linear.T @ forms[:3, :, 0]) * types.size[:, None]
@@ -327,7 +340,7 @@ def with_initial_weights(step: Step, types: Types, moments: StepMoments) -> tupl
     plane, on_v = _weights_in_the_plane(step, types, moments)
     share = float(types.weight @ (on_v[:, 0] ** 2 / types.rho**2))
     smallest = MIN_INITIAL_SHARE[step.laws.neurons.one_size]
-    if share < smallest or step.laws.same_rows or step.preconditioner is not None:
+    if share < smallest or step.laws.same_rows or not step.is_gradient:
         return types, plane
     along = step.overlap[0, 0]  # of v, in the groups
     if (along @ step.inputs.s) ** 2 < MIN_ALIGNMENT * float(along @ step.inputs.s**2):
