@@ -162,7 +162,7 @@ def discretise(laws: Laws, nodes: Nodes) -> Equations:
         phi=d / n,
         ridge=laws.ridge,
         ratio=laws.neurons.N / d * types.weight,
-        omega=step.inputs.omega,
+        omega=step.inputs.omega if step.factor is None else np.full(2, 0.5),
         fields=fields,
         constant=steps.constant,
         over_a=over_a,
@@ -361,8 +361,17 @@ def two_steps(laws: Laws, nodes: Nodes) -> Steps:
 def _isometry(step: Step, types: Types, moments: StepMoments) -> Isometry | None:
     if step.factor is None:
         return None
-    share = step.factor.share_of_directions(moments.S / moments.square)
-    return Isometry(types.isometry, step.factor.neurons, step.inputs.d, share)
+    p, factor = step.directions, step.factor
+    S = moments.S / moments.square
+    c = types.gamma / factor.mean_value * factor.noise
+    if step.laws.same_rows:
+        turn = np.zeros((p, p, len(c)))
+        share = factor.along_directions(0 * moments.M, S)[1]
+    else:
+        A, share = factor.along_directions(moments.M, S)
+        turn = A[..., None] * c
+        share = share / max(1 - (factor.turns**2).mean(), 1e-9)
+    return Isometry(types.isometry, factor.neurons, step.inputs.d, types.turn, turn, share)
 
 
 def _steepness_of_two(second: SecondStep) -> float:
@@ -393,6 +402,9 @@ def _form_without_rows(step: Step, types: Types) -> Floats:
     V = np.zeros((len(s), 3, 3, U))
     pre = step.preconditioner
     shift, own = (1.0, types.own) if pre is None else (pre.shift, types.own * pre.held(1.0))
+    if step.factor is not None:
+        s, V = np.ones(2), np.zeros((2, 3, 3, U))
+        own = types.own + types.turn
     V[:, 2, 0] = V[:, 0, 2] = shift / s[:, None]
     V[:, 2, 1] = V[:, 1, 2] = -(step.laws.update.rest * shift / s[:, None] + own)
     return V

@@ -194,6 +194,26 @@ class LabelProblem:
         """Mean of initial weights along the readout row, where the residual knows it."""
         return self.types.g / np.sqrt(self.step.laws.neurons.N) if self.step.full else None
 
+    @property
+    def halves(self) -> Floats:
+        """Groups of directions of the pencil over those of the inputs, (R,)."""
+        return self.pencil.omega / self.step.inputs.omega
+
+    def special_form(self, state: State) -> Numbers:
+        """Return the form along special directions without rows, (p, FU, p, FU)."""
+        p, size, U = self.step.directions, self.places.block, self.places.types
+        i, isometry = np.arange(p), self.pencil.isometry
+        V = np.zeros((p, size, p, size), state.G.dtype)
+        V[i, :, i] = self.pencil.without_rows(state.a_initial)[0]
+        if isometry is not None:
+            S, T0 = np.arange(size - U, size), np.arange(size)[_initial(self.places)]
+            turn = isometry.special_turn - np.eye(p)[..., None] * isometry.turn[0]
+            for k in range(U):
+                V[:, S[k], :, T0[k]] -= turn[..., k]
+                V[:, T0[k], :, S[k]] -= turn[..., k]
+            V[:, -U:, :, -U:] += np.einsum("ik,uv->iukv", isometry.share, state.moved)
+        return V
+
     @cached_property
     def of_test(self) -> _Sums:
         """Readings of fresh rows of mass one."""
@@ -449,15 +469,10 @@ def _add_directions(labels: LabelProblem, H: Numbers, state: State, C_inverse: N
     for i in range(p):
         f = places.direction(i)
         H[f, f] -= state.Q
-    if labels.pencil.isometry is not None:
-        more = labels.pencil.isometry.share - np.eye(p)
-        for i, k in itertools.product(range(p), repeat=2):
-            at = (places.field(j, places.fields - 1) for j in (i, k))
-            H[tuple(at)] += more[i, k] * state.moved
     if labels.mean_weight is not None:
         means, pull = places.set(0), labels.prior / state.a * labels.mean_weight
         start = state.G_of_groups[:, :, _initial(places)]
-        shift = np.einsum("ir,rfu,ru->ifu", labels.step.row_overlap, start, pull)
+        shift = np.einsum("ir,rfu,ru->ifu", labels.step.row_overlap * labels.halves, start, pull)
         shift = shift.reshape(-1, places.types)
         back = C_inverse @ shift
         H[fields, means] -= back
@@ -476,12 +491,13 @@ def _initial(places: Places) -> slice:
 
 def _fields_of_directions(labels: LabelProblem, state: State) -> tuple[Numbers, Numbers]:
     """Return C and its inverse."""
-    p, size, overlap = labels.places.row.directions, labels.places.block, labels.step.overlap
+    p, size = labels.places.row.directions, labels.places.block
+    overlap = labels.step.overlap * labels.halves
     if labels.step.inputs.isotropic:
-        C, inverse = np.zeros((2, p, size, p, size), state.G.dtype)
+        C, inverse = np.zeros((p, size, p, size), state.G.dtype), labels.special_form(state)
         i = np.arange(p)
         C[i, :, i] = state.G
-        inverse[i, :, i] = state.V[0] + state.Q
+        inverse[i, :, i] += state.Q
         return C.reshape(p * size, -1), inverse.reshape(p * size, -1)
     C = np.tensordot(overlap, state.G_of_groups, axes=1).swapaxes(1, 2).reshape(p * size, -1)
     return C, np.linalg.inv(C)
@@ -543,7 +559,7 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
     Y = Y.reshape(p, size, p, size)
     start = state.G_of_groups[:, :, _initial(places)]
     seen = np.einsum("ifkg,rgu->rikfu", Y, start, optimize=True)
-    overlap = labels.step.overlap
+    overlap = labels.step.overlap * labels.halves
     held = np.einsum("ikr,ru,rfu,rikfu->u", overlap, labels.prior, start, seen, optimize=True)
     if free is not None:
         held = held - free.neurons
@@ -594,7 +610,7 @@ class _ReadoutRow:
         if g is None:
             return None
         inputs, at = labels.step.inputs, _initial(labels.places)
-        part = inputs.omega * inputs.s
+        part = labels.pencil.omega * inputs.s
         pull = state.G_of_groups[:, :, at] * (labels.prior / state.a * g)[:, None]
         rows = np.einsum("r,rfu,uv,rgv->fg", part, pull, means, pull, optimize=True)
         less = pull[:, at] - np.diag(g)

@@ -83,6 +83,8 @@ class Isometry:
     variance: Floats  # (U,) of its product with a row
     neurons: int
     d: int
+    turn: Floats  # (2, U) that it adds to initial weights, in halves of all directions
+    special_turn: Floats  # (p, p, U) and along special directions
     share: Floats  # (p, p) of its variance along special directions, over that in the mean
 
     @property

@@ -273,9 +273,16 @@ def take_step(laws: Laws) -> Step:
         )
     factor = None
     if update.orthogonal:
-        even, energy = 4 * numbers.c2**2, phi0 * (fit.step_energy + output)
-        noise = float(np.sqrt(even * mean**2 + (even + numbers.nu) * energy))
-        factor = OrthogonalFactor(neurons.N, d, abs(c1) * b, noise)
+        energy = phi0 * (fit.step_energy + output)
+        factor = OrthogonalFactor(
+            neurons.N,
+            d,
+            signal=abs(c1) * b,
+            even=2 * numbers.c2,
+            slopes=numbers.nu * energy,
+            mean=mean,
+            deviation=float(np.sqrt(energy)),
+        )
         gamma *= factor.along_noise
     if noise_size == 0.0 and not c.any():  # nothing leads: any v is valid
         g0, b = np.zeros(len(primitives)), 0.0

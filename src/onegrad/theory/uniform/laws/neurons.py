@@ -152,6 +152,7 @@ class Types:
     own_reading: Floats  # covariance of the input and its own part, over size
     grown: Floats  # part of rho^2 that is proportional to |w|^2
     isometry: Floats  # variance that a random isometry adds to an input
+    turn: Floats  # (2, U) what it adds to initial weights, in two halves of all directions
     length_deviation: float  # of lengths that are not types of their own
     s_by_length: Floats  # what such a deviation adds to s
     initial: InitialWeights | None = None  # along v
@@ -250,10 +251,20 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
     slope_noise = step.noise_of_moves(moments.square * gamma**2 * nu)
     rho2 = (omega * s) @ (length * grown**2)
     by_rows = step.noise_of_moves(moments.square * (epsilon * size) ** 2, signal)
-    isometry = np.zeros(len(g))
+    isometry, turn = np.zeros(len(g)), np.zeros((2, len(g)))
     if step.factor is not None:
-        all_noise = (gamma / step.factor.mean_value * step.factor.noise) ** 2
-        isometry = np.maximum(all_noise - signal - by_rows, 0.0)
+        size_of_noise = gamma / step.factor.mean_value * step.factor.noise
+        if step.laws.same_rows:
+            isometry = np.maximum(size_of_noise**2 - signal - by_rows, 0.0)
+        else:
+            turns = step.factor.turns
+            isometry = size_of_noise**2 * (1 - (turns**2).mean())
+            turn = np.outer(turns, size_of_noise)
+            epsilon = 0 * epsilon
+            grown = rest + own_scale + turn
+            rho2 = size**2 * (grown**2).mean(0)
+            by_rows = 0.0
+            grown = grown.mean(0)[None]
         slope_noise = isometry
     rho2 = rho2 + by_rows + slope_noise
     return Types(
@@ -274,6 +285,7 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
         own_reading=(omega * s * step.gain / step.kept) @ (length * grown) / size,
         grown=rho2 - slope_noise,
         isometry=isometry,
+        turn=turn,
         length_deviation=length_deviation,
         s_by_length=6 * c3 * gamma * step.lead * length_deviation,
     )
@@ -309,9 +321,15 @@ def _weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> tup
     forms = np.array(_forms_in_the_plane(step, moments))
     if step.factor is not None:
         coefficients[4] -= types.gamma**2 * types.nu * noise
-        coefficients = np.vstack([coefficients, types.isometry])
-        share = step.factor.share_of_directions(moments.S / moments.square)
-        forms = np.concatenate([forms, share[None]])
+        A, share = step.factor.along_directions(moments.M, moments.S / moments.square)
+        if step.laws.same_rows:
+            A, share = 0 * A, step.factor.along_directions(0 * A, moments.S / moments.square)[1]
+        c = types.gamma / step.factor.mean_value * step.factor.noise
+        more = [2 * size2 * (rest + types.own) * c, size2 * c**2, c**2]
+        if step.laws.same_rows:
+            more[2] = types.isometry
+        coefficients = np.vstack([coefficients, *more])
+        forms = np.concatenate([forms, [A, A @ A, share]])
     covariance = np.tensordot(coefficients, forms, axes=(0, 0)) / step.inputs.d
     linear = np.array([np.full_like(epsilon, rest), types.own, epsilon])
     on_v = (linear.T @ forms[:3, :, 0]) * types.size[:, None]

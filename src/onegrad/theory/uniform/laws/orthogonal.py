@@ -17,6 +17,7 @@ random isometry, of which the share :math:`m_1^2` is linear in the gradient's no
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,30 @@ class OrthogonalFactor:
     neurons: int  # N
     d: int
     signal: float  # theta
-    noise: float  # root of kappa
+    even: float  # 2 c_2
+    slopes: float  # energy of the noise beyond M w
+    mean: float  # of the eigenvalues of M, in which they are a semicircle
+    deviation: float
+
+    @property
+    def noise(self) -> float:
+        """Root of kappa."""
+        return float(np.sqrt(self.even**2 * (self.mean**2 + self.deviation**2) + self.slopes))
+
+    @cached_property
+    def turns(self) -> Floats:
+        """Two eigenvalues of what the factor makes of initial weights, equally likely."""
+        angle = (np.arange(ANGLES) + 0.5) * np.pi / ANGLES
+        weight = np.sin(angle) ** 2
+        A = self.turned(self.mean + 2 * self.deviation * np.cos(angle), 1.0)
+        mean, square = (float(weight @ A**k / weight.sum()) for k in (1, 2))
+        deviation = np.sqrt(max(square - mean**2, 0.0))
+        return np.array([mean + deviation, mean - deviation])
+
+    def turned(self, M: Floats, S: Any) -> Floats:
+        """Return what the factor makes of initial weights where M and S/E r^2 are these."""
+        at = self.even * M
+        return self.mean_value * at / np.sqrt(np.maximum(at**2 + self.slopes * S, MIN_ENERGY))
 
     @property
     def rank(self) -> int:
@@ -59,18 +83,23 @@ class OrthogonalFactor:
         weight = np.sin(angle) ** 2 / square
         return float(weight @ np.sqrt(square) / weight.sum())
 
-    def share_of_directions(self, energy: Floats) -> Floats:
-        r"""Return the variance of the isometry along directions, over that in the mean.
+    def along_directions(self, M: Floats, S: Floats) -> tuple[Floats, Floats]:
+        r"""Return what the factor makes of initial weights, and the variance of the rest of it.
 
         .. math:: K(1 - f + fK)^{-1},\qquad f = \min(1, N/d)
 
-        energy : (p, p) that of the gradient's noise there, over the mean.
+        M, S : (p, p) along special directions, S over E r^2.
         """
-        value, vectors = np.linalg.eigh(energy)
-        value = np.maximum(value, MIN_ENERGY)
-        f = self.rank / self.d
-        value = np.where(value > MIN_ENERGY, value / (1 - f + f * value), 0.0)
-        return (vectors * value) @ vectors.T
+        K = (self.even**2 * M @ M + self.slopes * S) / self.noise**2
+        value, vectors = np.linalg.eigh(K)
+        none, f = value < MIN_ENERGY, self.rank / self.d
+        value = np.where(none, 1.0, value)
+        share = (vectors * np.where(none, 0.0, value / (1 - f + f * value))) @ vectors.T
+        root = (vectors * np.where(none, 0.0, 1 / np.sqrt(value))) @ vectors.T
+        A = self.mean_value * self.even / self.noise * (M @ root + root @ M) / 2
+        value, vectors = np.linalg.eigh(share - A @ A)
+        rest = (vectors * np.maximum(value, 0.0)) @ vectors.T
+        return A, rest
 
     @property
     def along_noise(self) -> float:
