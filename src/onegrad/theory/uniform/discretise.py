@@ -29,6 +29,7 @@ from onegrad.theory.uniform.laws.neurons import (
     Types,
     neuron_types,
     readouts,
+    special_parts,
     steepness,
     weights_in_the_plane,
     with_initial_weights,
@@ -51,7 +52,7 @@ from onegrad.theory.uniform.laws.rows import (
 from onegrad.theory.uniform.laws.table import Laws
 from onegrad.theory.uniform.pencil import Forms, InputProducts, Isometry, Pencil
 from onegrad.theory.uniform.products import strong_products, with_products
-from onegrad.theory.uniform.rules import index_rule
+from onegrad.theory.uniform.rules import gauss_rule, index_rule
 from onegrad.theory.uniform.second_step import (
     RESIDUAL_NODES,
     SecondStep,
@@ -74,6 +75,7 @@ MAX_LENGTH_DEVIATION = 0.6  # of the squared length of inputs with a covariance
 # deviations of the weight along v by which a neuron's index is steeper, with a covariance
 LARGE_WEIGHT = 2.5
 MIN_OFF_V = 0.02  # of rho^2
+RESIDUALS_OF_FACTOR = 12
 NODES_PER_STEEPNESS = 2.8  # nodes of the index in a bin, per unit of s/rho: 20 where that is 7
 UNSEEN = Rows(False, True, 0)  # rows of the test error
 
@@ -361,17 +363,16 @@ def two_steps(laws: Laws, nodes: Nodes) -> Steps:
 def _isometry(step: Step, types: Types, moments: StepMoments) -> Isometry | None:
     if step.factor is None:
         return None
-    p, factor = step.directions, step.factor
-    S = moments.S / moments.square
-    c = types.gamma / factor.mean_value * factor.noise
-    if step.laws.same_rows:
-        turn = np.zeros((p, p, len(c)))
-        share = factor.along_directions(0 * moments.M, S)[1]
-    else:
-        A, share = factor.along_directions(moments.M, S)
-        turn = A[..., None] * c
-        share = share / max(1 - (factor.turns**2).mean(), 1e-9)
-    return Isometry(types.isometry, factor.neurons, step.inputs.d, types.turn, turn, share)
+    assert types.parts is not None
+    vectors, special = special_parts(step, types, moments)
+    return Isometry(
+        step.factor.neurons,
+        step.inputs.d,
+        types.parts.moved,
+        vectors,
+        special.start,
+        special.moved,
+    )
 
 
 def _steepness_of_two(second: SecondStep) -> float:
@@ -393,6 +394,10 @@ def _first_step(
     sizes = row_sizes(inputs, deviation if seen_again or step.coherent else 0.0)
     resolved = seen_again or step.preconditioner is not None  # the index of rows of the step
     points = points_of_step(step, sizes, steepness(step) if resolved else None)
+    if step.factor is not None:
+        r2, p = (np.concatenate(x) for x in ([x.r**2 for x in points], [x.p * x.size.share for x in points]))
+        residuals = gauss_rule(r2, p / p.sum(), RESIDUALS_OF_FACTOR)
+        step = replace(step, factor=replace(step.factor, residuals=residuals))
     return step, deviation, points, step_moments(step, points)
 
 
@@ -402,9 +407,11 @@ def _form_without_rows(step: Step, types: Types) -> Floats:
     V = np.zeros((len(s), 3, 3, U))
     pre = step.preconditioner
     shift, own = (1.0, types.own) if pre is None else (pre.shift, types.own * pre.held(1.0))
-    if step.factor is not None:
-        s, V = np.ones(2), np.zeros((2, 3, 3, U))
-        own = types.own + types.turn
+    if types.parts is not None:
+        V = np.zeros((2, 3, 3, U))
+        V[:, 2, 0] = V[:, 0, 2] = 1.0
+        V[:, 2, 1] = V[:, 1, 2] = -types.parts.start
+        return V
     V[:, 2, 0] = V[:, 0, 2] = shift / s[:, None]
     V[:, 2, 1] = V[:, 1, 2] = -(step.laws.update.rest * shift / s[:, None] + own)
     return V
@@ -434,9 +441,11 @@ def forms_of(
         if step.preconditioner is not None:
             moved = (0, 1, 2)
         W, square = (np.zeros((G, len(moved), len(moved), U)) for _ in range(2))
-        square[:, -1, -1] = rows.r2[:, None] * noise**2
+        held = step.response(types.g, (rows.r * step.laws.step_count / step.laws.ridge_count)[:, None])
+        held = held / step.response(types.g, np.zeros(1))
+        square[:, -1, -1] = rows.r2[:, None] * (noise * held) ** 2
         if len(moved) > 1:
-            W[:, -2, -1] = W[:, -1, -2] = -rows.r[:, None] * types.epsilon
+            W[:, -2, -1] = W[:, -1, -2] = -rows.r[:, None] * types.epsilon * held
         if step.preconditioner is not None:
             again = step.laws.ridge_count / step.laws.step_count  # n/n_0
             W[:, 0, 2] = W[:, 2, 0] = again
@@ -447,12 +456,14 @@ def forms_of(
     if features is not None:
         e, total = features.B1[:, :, None], features.noise
     if isinstance(features, StepFeatures):
-        own = (step.own_share(rows.length[:, None]) * rows.residual)[..., None]
+        held = step.response(types.g, rows.residual[..., None])
+        held = held / step.response(types.g, np.zeros(1))
+        own = (step.own_share(rows.length[:, None]) * rows.residual)[..., None] * held
         beta = features.beta - own * noise * features.B1
         initial = features.B0 / types.size - own * types.epsilon * features.B1
         e = np.stack([features.B1, initial, np.zeros_like(initial)], 2)
         push = np.zeros((*rows.mass.shape, len(moved), U))
-        push[:, :, -1] = step.phi0 / phi * beta * noise * rows.residual[..., None]
+        push[:, :, -1] = step.phi0 / phi * beta * noise * rows.residual[..., None] * held
         total = features.noise + beta**2
     products = () if features is None else features.products
     numbers = W, square, e, push, total, products

@@ -54,6 +54,8 @@ EDGE = 5.0  # of a panel: P(|z| > 5) = 6e-7
 MIN_PANEL_DEVIATION = 1e-9
 MIN_ACROSS = 0.3  # Q above which slopes follow from values, E[z f]/Q
 NEGLIGIBLE_SLOPE_ENERGY = 1e-9  # nu below which sigma' has no part beyond its linear one
+RESIDUAL_STEP = 1e-3  # over the deviation of residuals
+MIN_LEFT = 0.05  # of the variance across, where a row of the step knows much of it
 BEND_STEP = 0.25  # of the argument, for E sigma'' of fresh rows, which enters at order 1/d
 MIN_VARIANCE = 0.02  # of the input, over rho^2, where the index is small
 # share of the weight along v in rho^2 from which its Hermite parts are looked at, the strength
@@ -134,6 +136,15 @@ def _features_of_type(
     rest = size * step.laws.update.rest
     P, Q = rest + held * (types.along[u] - rest), held * types.across[u]
     share = step.own_share(root**2) * types.gamma[u]  # of the own slope, times r
+    by_r = share
+    if step.factor is not None:
+        at, h = rows.residual, RESIDUAL_STEP * np.sqrt(step.energy)
+        none = step.response(types.g[u], np.zeros(1))
+        above, below = ((at + x) * step.response(types.g[u], at + x) / none for x in (h, -h))
+        by_r = share * (above - below) / (2 * h)
+        share = share * step.response(types.g[u], at) / none
+        seen = (share * at) ** 2 * (numbers.nu + 4 * numbers.c2**2) / root**2
+        Q = np.sqrt(np.maximum(Q**2 - seen, MIN_LEFT * Q**2))
     own, centre = share * rows.residual, types.s[u] * rows.kappa  # (G, K)
 
     def own_slope(z: Floats) -> Floats:
@@ -166,7 +177,7 @@ def _features_of_type(
         "value": _average(mean_F, p0 * sigma(z0)),
         "B1": B1,
         "bend": bend,
-        "A_by_r": _average(mean_slope, p0 * own_slope(z0)) * share,
+        "A_by_r": _average(mean_slope, p0 * own_slope(z0)) * by_r,
         "A_by_own": slope_along * own_part,
         "along_by_own": _average(mean_slope, p0 * z0**2) * own_part,
         "across_by_own": _average(_average(slope, pq * zq), p0 * z0) * own_part,

@@ -207,11 +207,13 @@ class LabelProblem:
         V[i, :, i] = self.pencil.without_rows(state.a_initial)[0]
         if isometry is not None:
             S, T0 = np.arange(size - U, size), np.arange(size)[_initial(self.places)]
-            turn = isometry.special_turn - np.eye(p)[..., None] * isometry.turn[0]
-            for k in range(U):
-                V[:, S[k], :, T0[k]] -= turn[..., k]
-                V[:, T0[k], :, S[k]] -= turn[..., k]
-            V[:, -U:, :, -U:] += np.einsum("ik,uv->iukv", isometry.share, state.moved)
+            E, moved = isometry.vectors, isometry.special_moved
+            start = np.einsum("ie,ke,eu->iku", E, E, isometry.special_start)
+            for u in range(U):
+                V[:, S[u], :, T0[u]] = V[:, T0[u], :, S[u]] = -start[..., u]
+            V[:, -U:, :, -U:] -= np.einsum("ie,ke,eu,uv,ev->iukv", E, E, moved, state.psi, moved)
+            some = (E * moved.any(1)) @ E.T
+            V[:, -U:, :, -U:] -= np.einsum("ik,uv->iukv", some, state.seen)
         return V
 
     @cached_property

@@ -80,12 +80,12 @@ class InputProducts:
 class Isometry:
     """A random isometry that moves neurons, (N, d)."""
 
-    variance: Floats  # (U,) of its product with a row
     neurons: int
     d: int
-    turn: Floats  # (2, U) that it adds to initial weights, in halves of all directions
-    special_turn: Floats  # (p, p, U) and along special directions
-    share: Floats  # (p, p) of its variance along special directions, over that in the mean
+    moved: Floats  # (R, U) deviation of its product with a row
+    vectors: Floats  # (p, p) special directions in which it is diagonal
+    special_start: Floats  # (p, U) of initial weights there
+    special_moved: Floats  # (p, U) and of the isometry
 
     @property
     def ratio(self) -> float:
@@ -100,8 +100,8 @@ class Isometry:
         return a * (1 - np.diag(W) / (self.most * ratio))
 
     def taken(self, pencil: Pencil, G: Numbers, a: Numbers, W: Numbers) -> Numbers:
-        root = np.sqrt(self.variance * a)
-        Y = -self.most * root[:, None] * G * root
+        root = np.sqrt(a) * self.moved
+        Y = -self.most * np.einsum("r,ru,ruv,rv->uv", pencil.omega, root, G, root)
         new = Y @ pencil.inverse((np.eye(len(a)) - W)[None])[0]
         return (new + new.T) / 2
 
@@ -183,7 +183,8 @@ class State:
     products: Numbers  # (D, U, U) G of products of each degree; W of an isometry
     G_of_groups: Numbers  # (R, FU, FU)
     V: Numbers  # (R, FU, FU) form without rows
-    moved: Numbers  # (U, U) the part of it on S that is an isometry's
+    psi: Numbers  # (U, U) the form of an isometry on S
+    seen: Numbers  # (U, U) and the part of it that rows of ridge make
     Q: Numbers
     delta: Numbers
     log_a: Numbers
@@ -218,10 +219,12 @@ def evaluate(
         states.append(_add_rows(pencil, forms, G, a, total, weights, Q, energy))
         _add_products(forms, forms.mass * states[-1].pi, of_products)
     a_initial = a * (1 + shares.initial)
-    V, moved = pencil.without_rows(a_initial), np.zeros((U, U))
+    V, psi, seen = pencil.without_rows(a_initial), np.zeros((U, U)), np.zeros((U, U))
     if isometry is not None:
-        moved = _isometry_form(pencil, G[-U:, -U:], a, products[-1], energy)
-        V[:, -U:, -U:] += moved
+        psi = np.sqrt(a)[:, None] * pencil.inverse((np.eye(U) - products[-1])[None])[0] * np.sqrt(a)
+        seen = _seen_noise(pencil, G[-U:, -U:], a, energy)
+        moved = isometry.moved
+        V[:, -U:, -U:] -= moved[:, :, None] * psi * moved[:, None] + seen
     G_of_groups = pencil.inverse(V + Q)
     G_of_groups = (G_of_groups + G_of_groups.swapaxes(1, 2)) / 2
     new_G = np.tensordot(pencil.omega, G_of_groups, axes=1)
@@ -237,11 +240,11 @@ def evaluate(
         fitted = 1 - np.einsum("buu->bu", inverse)
         energy += product.omega @ fitted / a
     if isometry is not None:
-        new_products[-1] = isometry.taken(pencil, new_G[-U:, -U:], a, products[-1])
+        new_products[-1] = isometry.taken(pencil, G_of_groups[:, -U:, -U:], a, products[-1])
     delta = _at_least(energy, MIN_DELTA) if pencil.ridge > 0 else energy
     log_a = log_a + np.log(pencil.ratio / (delta * free))  # on the branch that it was on
     return State(
-        a, free, a_initial, new_G, new_products, G_of_groups, V, moved, Q, delta, log_a,
+        a, free, a_initial, new_G, new_products, G_of_groups, V, psi, seen, Q, delta, log_a,
         tuple(states),
     )
 
@@ -267,12 +270,9 @@ def _linear_energy(pencil: Pencil, a: Numbers, G_of_groups: Numbers) -> Numbers:
     return np.asarray((a - start) / a**2)
 
 
-def _isometry_form(
-    pencil: Pencil, G: Numbers, a: Numbers, W: Numbers, energy: Numbers
-) -> Numbers:
-    isometry, phi, U = pencil.isometry, pencil.phi, pencil.types
-    root = np.sqrt(isometry.variance * a)
-    form = -root[:, None] * pencil.inverse((np.eye(U) - W)[None])[0] * root
+def _seen_noise(pencil: Pencil, G: Numbers, a: Numbers, energy: Numbers) -> Numbers:
+    phi, U = pencil.phi, pencil.types
+    form = np.zeros((U, U), a.dtype)
     for forms in pencil.rows:
         if not (forms.step and forms.ridge):
             continue
@@ -280,7 +280,7 @@ def _isometry_form(
         square = forms.square[:, -1, -1]
         noise = _on_types((-phi * a * square)[:, None, None])
         X = pencil.inverse(np.eye(U) + scaled[:, None, None] * (noise @ G)) @ noise
-        form = form - np.tensordot(mass * forms.length, X, axes=1)
+        form = form + np.tensordot(mass * forms.length, X, axes=1)
         K = np.diag(G) - scaled[:, None] * ((G @ X) * G).sum(-1)
         energy += phi * ((mass[:, None] * square) * K).sum(0)
     return form

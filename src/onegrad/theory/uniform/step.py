@@ -138,6 +138,10 @@ class Step:
         """Weight along v that the step gives, over that of its own row function."""
         return self.b * (1.0 if self.factor is None else self.factor.along_signal)
 
+    def response(self, g: Any, residual: Any) -> Any:
+        """Return the step along a row's own gradient over that of the gradient."""
+        return 1.0 if self.factor is None else self.factor.response(g, residual**2)
+
     @property
     def gain(self) -> Floats:
         """Factor of means over rows in the step, for each group of eigenvalues, (R,)."""
@@ -273,17 +277,18 @@ def take_step(laws: Laws) -> Step:
         )
     factor = None
     if update.orthogonal:
-        energy = phi0 * (fit.step_energy + output)
         factor = OrthogonalFactor(
             neurons.N,
             d,
+            n0,
             signal=abs(c1) * b,
             even=2 * numbers.c2,
-            slopes=numbers.nu * energy,
+            nu=numbers.nu,
+            phi=phi0,
             mean=mean,
-            deviation=float(np.sqrt(energy)),
+            residuals=(np.array([fit.step_energy + output]), np.ones(1)),
+            readouts=neurons.squared_readouts,
         )
-        gamma *= factor.along_noise
     if noise_size == 0.0 and not c.any():  # nothing leads: any v is valid
         g0, b = np.zeros(len(primitives)), 0.0
         lead = np.append(FREE_OVERLAP * fit.step_direction, np.zeros(len(primitives) - m - 1))

@@ -36,6 +36,7 @@ from onegrad.functions.function import Function
 from onegrad.functions.hermite import gauss_hermite, gauss_legendre
 from onegrad.problem import Problem
 from onegrad.theory.uniform.laws.inputs import stretched
+from onegrad.theory.uniform.laws.orthogonal import Parts
 from onegrad.theory.uniform.laws.rows import StepMoments
 from onegrad.theory.uniform.rules import (
     LARGE_DEVIATION,
@@ -51,6 +52,7 @@ from onegrad.theory.uniform.rules import (
 if TYPE_CHECKING:  # a step is made of laws
     from onegrad.theory.uniform.step import Step
 
+SQUARED_READOUTS = 40
 READOUT_REACH = 5.5  # standard deviations of a normal readout
 MIN_TYPE_WEIGHT = 3e-6  # of a type
 WIDTH_OF_FIT = 0.25  # of that of the features: with it 14 readouts do what took 30
@@ -105,6 +107,17 @@ class NeuronLaw:
         return self.readout in ("constant", "rademacher")
 
     @property
+    def squared_readouts(self) -> tuple[Floats, Floats]:
+        """Nodes and probabilities of g^2."""
+        if self.one_size:
+            return ONE_NODE[1], ONE_NODE[1]
+        if self.readout == "uniform":
+            x, p = gauss_legendre(SQUARED_READOUTS)
+            return 3 * x**2, p / 2
+        x, p = gauss_hermite(SQUARED_READOUTS)
+        return x**2, p / p.sum()
+
+    @property
     def large_readout(self) -> float:
         """Size of a readout that is large for its law."""
         return {"gaussian": LARGE_DEVIATION, "uniform": math.sqrt(3)}.get(self.readout, 1.0)
@@ -151,8 +164,8 @@ class Types:
     rho: Floats  # deviation of the input
     own_reading: Floats  # covariance of the input and its own part, over size
     grown: Floats  # part of rho^2 that is proportional to |w|^2
-    isometry: Floats  # variance that a random isometry adds to an input
-    turn: Floats  # (2, U) what it adds to initial weights, in two halves of all directions
+    moved: Floats  # deviation of the input to a step along an orthogonal factor, with its sign
+    parts: Parts | None  # after such a step, in two halves of all directions
     length_deviation: float  # of lengths that are not types of their own
     s_by_length: Floats  # what such a deviation adds to s
     initial: InitialWeights | None = None  # along v
@@ -169,6 +182,8 @@ def steepness(step: Step) -> float:
     mean = step.labels.fit.step_mean - step.scale * step.laws.update.constant
     gamma = step.gamma * neurons.large_readout
     noise = step.noise_of_moves(gamma**2 * step.energy * (4 * numbers.c2**2 + numbers.nu))
+    if step.factor is not None:
+        noise = (gamma * step.factor.length) ** 2
     rho = np.sqrt((1 + 2 * step.kept * numbers.c2 * gamma * mean) ** 2 + noise)
     return float(abs(gamma * numbers.c1 * step.lead) / rho)
 
@@ -239,7 +254,7 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
     bias, c1, c3, nu = biases[at_bias], number("c1"), number("c3"), number("nu")
     if signs.any():
         c1 = gaussian_averages(neurons.activation, bias, size).slope / size
-    gamma = step.gamma * g
+    gamma = step.gamma * g * step.response(g, np.zeros(1))
     epsilon = 2 * number("c2") * gamma
     backward = float(step.row_overlap.sum(1) @ step.g0) if step.full else 0.0
     length_deviation = 0.0 if signs.any() else deviation / 2
@@ -251,21 +266,19 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
     slope_noise = step.noise_of_moves(moments.square * gamma**2 * nu)
     rho2 = (omega * s) @ (length * grown**2)
     by_rows = step.noise_of_moves(moments.square * (epsilon * size) ** 2, signal)
-    isometry, turn = np.zeros(len(g)), np.zeros((2, len(g)))
+    moved, parts = np.zeros(len(g)), None
     if step.factor is not None:
-        size_of_noise = gamma / step.factor.mean_value * step.factor.noise
+        moved = step.gamma * g * step.factor.length * np.sqrt(step.factor.share_of_neuron(g))
         if step.laws.same_rows:
-            isometry = np.maximum(size_of_noise**2 - signal - by_rows, 0.0)
+            slope_noise = np.maximum(moved**2 - signal - by_rows, 0.0)
+            start = np.tile(rest + own_scale, (2, 1))
+            parts = Parts(start, np.tile(np.sqrt(slope_noise), (2, 1)))
         else:
-            turns = step.factor.turns
-            isometry = size_of_noise**2 * (1 - (turns**2).mean())
-            turn = np.outer(turns, size_of_noise)
-            epsilon = 0 * epsilon
-            grown = rest + own_scale + turn
-            rho2 = size**2 * (grown**2).mean(0)
-            by_rows = 0.0
-            grown = grown.mean(0)[None]
-        slope_noise = isometry
+            A, epsilon = step.factor.turns[:, None], 0 * epsilon
+            parts = Parts.of(A, 1.0, moved, rest + own_scale)
+            grown = (rest + own_scale + A.mean() * moved)[None]
+            rho2, by_rows = (parts.start**2 * size**2 + parts.moved**2).mean(0), 0.0
+            slope_noise = 0.0
     rho2 = rho2 + by_rows + slope_noise
     return Types(
         weight=weight,
@@ -277,18 +290,31 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
         epsilon=epsilon,
         c1=c1,
         nu=nu,
-        s=gamma * c1 * step.lead,
+        s=step.gamma * g * c1 * step.lead,
         own=own_scale,
         own_slope=6 * step.kept * c3 * gamma,
         along=(omega * s) @ (length * grown) / size,
         rho=np.sqrt(rho2),
         own_reading=(omega * s * step.gain / step.kept) @ (length * grown) / size,
         grown=rho2 - slope_noise,
-        isometry=isometry,
-        turn=turn,
+        moved=moved,
+        parts=parts,
         length_deviation=length_deviation,
-        s_by_length=6 * c3 * gamma * step.lead * length_deviation,
+        s_by_length=6 * c3 * step.gamma * g * step.lead * length_deviation,
     )
+
+
+def special_parts(step: Step, types: Types, moments: StepMoments) -> tuple[Floats, Parts]:
+    """Return directions (p, p) and the parts of weights along these, (p, U)."""
+    assert step.factor is not None and types.parts is not None
+    S = moments.S / moments.square
+    initial = step.laws.update.rest + types.own
+    if not step.laws.same_rows:
+        vectors, A, share = step.factor.along_directions(moments.M, S)
+        return vectors, Parts.of(A[:, None], share[:, None], types.moved, initial)
+    vectors, _, share = step.factor.along_directions(0 * moments.M, S)
+    moved = np.sqrt(share)[:, None] * types.parts.moved[0]
+    return vectors, Parts(np.tile(initial, (len(share), 1)), moved)
 
 
 def weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> Floats:
@@ -321,15 +347,14 @@ def _weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> tup
     forms = np.array(_forms_in_the_plane(step, moments))
     if step.factor is not None:
         coefficients[4] -= types.gamma**2 * types.nu * noise
-        A, share = step.factor.along_directions(moments.M, moments.S / moments.square)
+        vectors, parts = special_parts(step, types, moments)
+        covariance = np.einsum("ie,ke,eu->uik", vectors, vectors, parts.moved**2)
         if step.laws.same_rows:
-            A, share = 0 * A, step.factor.along_directions(0 * A, moments.S / moments.square)[1]
-        c = types.gamma / step.factor.mean_value * step.factor.noise
-        more = [2 * size2 * (rest + types.own) * c, size2 * c**2, c**2]
-        if step.laws.same_rows:
-            more[2] = types.isometry
-        coefficients = np.vstack([coefficients, *more])
-        forms = np.concatenate([forms, [A, A @ A, share]])
+            covariance += np.tensordot(coefficients, forms, axes=(0, 0))
+        else:
+            start = parts.start**2 * size2
+            covariance += np.einsum("ie,ke,eu->uik", vectors, vectors, start)
+        return covariance / step.inputs.d, np.zeros((len(size2), step.directions))
     covariance = np.tensordot(coefficients, forms, axes=(0, 0)) / step.inputs.d
     linear = np.array([np.full_like(epsilon, rest), types.own, epsilon])
     on_v = (linear.T @ forms[:3, :, 0]) * types.size[:, None]
@@ -404,7 +429,10 @@ def with_special_weights(step: Step, types: Types, moments: StepMoments, plane: 
     """Return types whose inputs contain what M and S do to weights along special directions."""
     unit = np.eye(step.directions)
     alike = replace(moments, M=moments.mean * unit, S=moments.square * unit)
-    more = np.trace(plane - weights_in_the_plane(step, types, alike), axis1=1, axis2=2)
+    in_mean = weights_in_the_plane(step, types, alike)
+    if step.factor is not None and not step.laws.same_rows:
+        in_mean = np.multiply.outer(types.rho**2 / step.inputs.d, unit)
+    more = np.trace(plane - in_mean, axis1=1, axis2=2)
     special, plain = (_forms_in_the_plane(step, x)[2] for x in (moments, alike))
     moved = float(np.trace(special - plain)) / step.inputs.d
     return replace(
