@@ -442,7 +442,6 @@ def forms_of(
             moved = (0, 1, 2)
         W, square = (np.zeros((G, len(moved), len(moved), U)) for _ in range(2))
         held = step.response(types.g, (rows.r * step.laws.step_count / step.laws.ridge_count)[:, None])
-        held = held / step.response(types.g, np.zeros(1))
         square[:, -1, -1] = rows.r2[:, None] * (noise * held) ** 2
         if len(moved) > 1:
             W[:, -2, -1] = W[:, -1, -2] = -rows.r[:, None] * types.epsilon * held
@@ -457,7 +456,6 @@ def forms_of(
         e, total = features.B1[:, :, None], features.noise
     if isinstance(features, StepFeatures):
         held = step.response(types.g, rows.residual[..., None])
-        held = held / step.response(types.g, np.zeros(1))
         own = (step.own_share(rows.length[:, None]) * rows.residual)[..., None] * held
         beta = features.beta - own * noise * features.B1
         initial = features.B0 / types.size - own * types.epsilon * features.B1

@@ -139,10 +139,9 @@ def _features_of_type(
     by_r = share
     if step.factor is not None:
         at, h = rows.residual, RESIDUAL_STEP * np.sqrt(step.energy)
-        none = step.response(types.g[u], np.zeros(1))
-        above, below = ((at + x) * step.response(types.g[u], at + x) / none for x in (h, -h))
+        above, below = ((at + x) * step.response(types.g[u], at + x) for x in (h, -h))
         by_r = share * (above - below) / (2 * h)
-        share = share * step.response(types.g[u], at) / none
+        share = share * step.response(types.g[u], at)
         seen = (share * at) ** 2 * (numbers.nu + 4 * numbers.c2**2) / root**2
         Q = np.sqrt(np.maximum(Q**2 - seen, MIN_LEFT * Q**2))
     own, centre = share * rows.residual, types.s[u] * rows.kappa  # (G, K)

@@ -138,9 +138,15 @@ class Step:
         """Weight along v that the step gives, over that of its own row function."""
         return self.b * (1.0 if self.factor is None else self.factor.along_signal)
 
+    def mean_response(self, g: Any) -> Any:
+        """Return the step along the gradient's noise over that of the gradient."""
+        return 1.0 if self.factor is None else self.factor.mean_response(g)
+
     def response(self, g: Any, residual: Any) -> Any:
-        """Return the step along a row's own gradient over that of the gradient."""
-        return 1.0 if self.factor is None else self.factor.response(g, residual**2)
+        """Return the step along a row's own gradient over that along all noise."""
+        if self.factor is None:
+            return 1.0
+        return self.factor.response(g, residual**2) / self.factor.mean_response(g)
 
     @property
     def gain(self) -> Floats:

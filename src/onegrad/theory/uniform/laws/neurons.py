@@ -254,7 +254,7 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
     bias, c1, c3, nu = biases[at_bias], number("c1"), number("c3"), number("nu")
     if signs.any():
         c1 = gaussian_averages(neurons.activation, bias, size).slope / size
-    gamma = step.gamma * g * step.response(g, np.zeros(1))
+    gamma = step.gamma * g * step.mean_response(g)
     epsilon = 2 * number("c2") * gamma
     backward = float(step.row_overlap.sum(1) @ step.g0) if step.full else 0.0
     length_deviation = 0.0 if signs.any() else deviation / 2

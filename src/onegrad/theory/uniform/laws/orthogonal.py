@@ -130,6 +130,11 @@ class OrthogonalFactor:
         size = self.length * self.rows / np.sqrt(self.rank * (self.nu + self.even**2))
         return size * np.sqrt(self.neurons) * omega / self.d
 
+    def mean_response(self, g: Any) -> Any:
+        """Return the response where rows count as their r^2."""
+        r2, p = self.residuals
+        return self.response(np.asarray(g)[..., None], r2) @ (p * r2) / self.energy
+
     def share_of_neuron(self, g: Any) -> Any:
         """Return the squared length of a neuron's part of the isometry, over the mean."""
         tau = self._nodes[1][-1] * np.asarray(g) ** 2
