@@ -260,6 +260,7 @@ def one_step(laws: Laws, nodes: Nodes) -> Steps:
         read = seen and with_products(seen, products)
         readings.append(Reading(rows, read, forms_of(step, types, phi, rows, read)))
     second_order = laws.neurons.one_size or laws.neurons.weights == "gaussian"
+    second_order = second_order or step.factor is not None  # whose signal is as small
     return Steps(
         step,
         types,

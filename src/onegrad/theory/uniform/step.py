@@ -291,6 +291,7 @@ def take_step(laws: Laws) -> Step:
             even=2 * numbers.c2,
             nu=numbers.nu,
             phi=phi0,
+            own=6 * abs(numbers.c3) * b / float(np.sqrt(d)),
             mean=mean,
             residuals=(np.array([fit.step_energy + output]), np.ones(1)),
             readouts=neurons.squared_readouts,

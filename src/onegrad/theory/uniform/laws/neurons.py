@@ -53,6 +53,7 @@ if TYPE_CHECKING:  # a step is made of laws
     from onegrad.theory.uniform.step import Step
 
 SQUARED_READOUTS = 40
+RHO_STEP = 0.02
 READOUT_REACH = 5.5  # standard deviations of a normal readout
 MIN_TYPE_WEIGHT = 3e-6  # of a type
 WIDTH_OF_FIT = 0.25  # of that of the features: with it 14 readouts do what took 30
@@ -268,7 +269,8 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
     by_rows = step.noise_of_moves(moments.square * (epsilon * size) ** 2, signal)
     moved, parts = np.zeros(len(g)), None
     if step.factor is not None:
-        moved = step.gamma * g * step.factor.length * np.sqrt(step.factor.share_of_neuron(g))
+        moved = step.gamma * step.factor.length * np.sqrt(step.factor.share_of_neuron(g))
+        moved = moved * np.sign(g)
         if step.laws.same_rows:
             slope_noise = np.maximum(moved**2 - signal - by_rows, 0.0)
             start = np.tile(rest + own_scale, (2, 1))
@@ -280,6 +282,12 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
             rho2, by_rows = (parts.start**2 * size**2 + parts.moved**2).mean(0), 0.0
             slope_noise = 0.0
     rho2 = rho2 + by_rows + slope_noise
+    s_of_step, along = step.gamma * g * c1 * step.lead, (omega * s) @ (length * grown) / size
+    if step.factor is not None:  # the signal is so small that this counts
+        rho, steps = np.sqrt(rho2), np.array([[1 - RHO_STEP], [1 + RHO_STEP]])
+        low, high = gaussian_averages(neurons.activation, bias, rho * steps).slope / (rho * steps)
+        bend = (high - low) / (RHO_STEP * rho2 * (high + low))  # E sigma'''/E sigma'
+        s_of_step = s_of_step + 6 * c3 * gamma * step.b * along**2 * bend / inputs.d
     return Types(
         weight=weight,
         g=g,
@@ -290,10 +298,10 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
         epsilon=epsilon,
         c1=c1,
         nu=nu,
-        s=step.gamma * g * c1 * step.lead,
+        s=s_of_step,
         own=own_scale,
         own_slope=6 * step.kept * c3 * gamma,
-        along=(omega * s) @ (length * grown) / size,
+        along=along,
         rho=np.sqrt(rho2),
         own_reading=(omega * s * step.gain / step.kept) @ (length * grown) / size,
         grown=rho2 - slope_noise,

@@ -51,6 +51,7 @@ class OrthogonalFactor:
     even: float  # 2 c_2
     nu: float
     phi: float  # d/n_0
+    own: float  # deviation of the gradient along a neuron's own weight, 6 c_3 h.w
     mean: float  # of the eigenvalues of M
     residuals: tuple[Floats, Floats]  # r^2 of rows and probabilities
     readouts: tuple[Floats, Floats]  # g^2 of neurons and probabilities
@@ -71,9 +72,14 @@ class OrthogonalFactor:
         return self.nu * self.phi * self.energy
 
     @property
+    def turning(self) -> float:
+        """Energy of what is linear in a neuron's own weight by M."""
+        return self.even**2 * (self.mean**2 + self.deviation**2)
+
+    @property
     def noise(self) -> float:
         """Root of kappa."""
-        return float(np.sqrt(self.even**2 * (self.mean**2 + self.deviation**2) + self.slopes))
+        return float(np.sqrt(self.turning + self.slopes + self.own**2))
 
     @property
     def rank(self) -> int:
@@ -128,6 +134,7 @@ class OrthogonalFactor:
         g2, r2 = np.asarray(g)[..., None] ** 2, np.asarray(r2)[..., None]
         omega = 2 / np.pi * (inside * weight / ((1 + g2 * tau) * (1 + r2 * p))).sum(-1)
         size = self.length * self.rows / np.sqrt(self.rank * (self.nu + self.even**2))
+        size *= np.sqrt(1 - self.own**2 / self.noise**2)
         return size * np.sqrt(self.neurons) * omega / self.d
 
     def mean_response(self, g: Any) -> Any:
