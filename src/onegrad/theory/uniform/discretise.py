@@ -75,7 +75,8 @@ MAX_LENGTH_DEVIATION = 0.6  # of the squared length of inputs with a covariance
 # deviations of the weight along v by which a neuron's index is steeper, with a covariance
 LARGE_WEIGHT = 2.5
 MIN_OFF_V = 0.02  # of rho^2
-RESIDUALS_OF_FACTOR = 12
+HALVES = np.full(2, 0.5)  # of all directions, in which an orthogonal factor turns weights
+RESIDUAL_SQUARES = 12  # nodes of r^2 in the response to an orthogonal factor; not tuned
 NODES_PER_STEEPNESS = 2.8  # nodes of the index in a bin, per unit of s/rho: 20 where that is 7
 UNSEEN = Rows(False, True, 0)  # rows of the test error
 
@@ -164,7 +165,7 @@ def discretise(laws: Laws, nodes: Nodes) -> Equations:
         phi=d / n,
         ridge=laws.ridge,
         ratio=laws.neurons.N / d * types.weight,
-        omega=step.inputs.omega if step.factor is None else np.full(2, 0.5),
+        omega=step.inputs.omega if types.parts is None else HALVES,
         fields=fields,
         constant=steps.constant,
         over_a=over_a,
@@ -362,18 +363,11 @@ def two_steps(laws: Laws, nodes: Nodes) -> Steps:
 
 
 def _isometry(step: Step, types: Types, moments: StepMoments) -> Isometry | None:
-    if step.factor is None:
+    if types.parts is None:
         return None
-    assert types.parts is not None
     vectors, special = special_parts(step, types, moments)
-    return Isometry(
-        step.factor.neurons,
-        step.inputs.d,
-        types.parts.moved,
-        vectors,
-        special.start,
-        special.moved,
-    )
+    most = min(1.0, step.inputs.d / step.laws.neurons.N)
+    return Isometry(most, types.parts.moved, vectors, special.start, special.moved)
 
 
 def _steepness_of_two(second: SecondStep) -> float:
@@ -396,8 +390,9 @@ def _first_step(
     resolved = seen_again or step.preconditioner is not None  # the index of rows of the step
     points = points_of_step(step, sizes, steepness(step) if resolved else None)
     if step.factor is not None:
-        r2, p = (np.concatenate(x) for x in ([x.r**2 for x in points], [x.p * x.size.share for x in points]))
-        residuals = gauss_rule(r2, p / p.sum(), RESIDUALS_OF_FACTOR)
+        squares = np.concatenate([x.r**2 for x in points])
+        p = np.concatenate([x.p * x.size.share for x in points])
+        residuals = gauss_rule(squares, p / p.sum(), RESIDUAL_SQUARES)
         step = replace(step, factor=replace(step.factor, residuals=residuals))
     return step, deviation, points, step_moments(step, points)
 
@@ -406,13 +401,13 @@ def _form_without_rows(step: Step, types: Types) -> Floats:
     """Return the part of V_s that does not contain a, (R, F, F, U)."""
     s, U = step.inputs.s, len(types.g)
     V = np.zeros((len(s), 3, 3, U))
-    pre = step.preconditioner
-    shift, own = (1.0, types.own) if pre is None else (pre.shift, types.own * pre.held(1.0))
     if types.parts is not None:
-        V = np.zeros((2, 3, 3, U))
+        V = np.zeros((len(types.parts.start), 3, 3, U))
         V[:, 2, 0] = V[:, 0, 2] = 1.0
         V[:, 2, 1] = V[:, 1, 2] = -types.parts.start
         return V
+    pre = step.preconditioner
+    shift, own = (1.0, types.own) if pre is None else (pre.shift, types.own * pre.held(1.0))
     V[:, 2, 0] = V[:, 0, 2] = shift / s[:, None]
     V[:, 2, 1] = V[:, 1, 2] = -(step.laws.update.rest * shift / s[:, None] + own)
     return V
@@ -424,7 +419,8 @@ def forms_of(
     r"""Return the forms of a population.
 
     For a preconditioned step W^0 also has :math:`ST - (1-\delta)ST^0` (symmetric, over 2), and
-    :math:`\varphi_0m\ell h_\ell` takes the place of :math:`\varphi_0\ell`.
+    :math:`\varphi_0m\ell h_\ell` takes the place of :math:`\varphi_0\ell`; after one along an
+    orthogonal factor r is r times the response to it.
 
     .. math:: W^0 = -r'\varepsilon(ST^0 + T^0S),\qquad R = \gamma_g\sqrt\nu r' \text{ on } S,\qquad
         b = \tilde\beta = \beta - \varphi_0\ell r\gamma_g\sqrt\nu B_1 \\
@@ -432,8 +428,8 @@ def forms_of(
     """
     U, G = len(types.g), len(rows.length)
     noise = types.gamma * np.sqrt(types.nu)
-    if step.factor is not None and not rows.rows.ridge:  # which need not know whose noise it is
-        noise = 0 * noise
+    if step.factor is not None and not rows.rows.ridge:  # an isometry has it all
+        noise = np.zeros(U)
     moved: tuple[int, ...] = ()
     W = square = np.zeros((G, 0, 0, U))
     if rows.rows.step:
@@ -442,10 +438,11 @@ def forms_of(
         if step.preconditioner is not None:
             moved = (0, 1, 2)
         W, square = (np.zeros((G, len(moved), len(moved), U)) for _ in range(2))
-        held = step.response(types.g, (rows.r * step.laws.step_count / step.laws.ridge_count)[:, None])
-        square[:, -1, -1] = rows.r2[:, None] * (noise * held) ** 2
+        of_step = step.laws.step_count / step.laws.ridge_count  # r over r'
+        response = step.response(types.g, of_step * rows.r[:, None])
+        square[:, -1, -1] = rows.r2[:, None] * (noise * response) ** 2
         if len(moved) > 1:
-            W[:, -2, -1] = W[:, -1, -2] = -rows.r[:, None] * types.epsilon * held
+            W[:, -2, -1] = W[:, -1, -2] = -rows.r[:, None] * types.epsilon * response
         if step.preconditioner is not None:
             again = step.laws.ridge_count / step.laws.step_count  # n/n_0
             W[:, 0, 2] = W[:, 2, 0] = again
@@ -456,13 +453,14 @@ def forms_of(
     if features is not None:
         e, total = features.B1[:, :, None], features.noise
     if isinstance(features, StepFeatures):
-        held = step.response(types.g, rows.residual[..., None])
-        own = (step.own_share(rows.length[:, None]) * rows.residual)[..., None] * held
+        residual = rows.residual[..., None]
+        residual = residual * step.response(types.g, residual)
+        own = step.own_share(rows.length[:, None, None]) * residual
         beta = features.beta - own * noise * features.B1
         initial = features.B0 / types.size - own * types.epsilon * features.B1
         e = np.stack([features.B1, initial, np.zeros_like(initial)], 2)
         push = np.zeros((*rows.mass.shape, len(moved), U))
-        push[:, :, -1] = step.phi0 / phi * beta * noise * rows.residual[..., None] * held
+        push[:, :, -1] = step.phi0 / phi * beta * noise * residual
         total = features.noise + beta**2
     products = () if features is None else features.products
     numbers = W, square, e, push, total, products

@@ -196,7 +196,7 @@ class LabelProblem:
 
     @property
     def halves(self) -> Floats:
-        """Groups of directions of the pencil over those of the inputs, (R,)."""
+        """Sizes of the pencil's groups of directions over those of the inputs, (R,)."""
         return self.pencil.omega / self.step.inputs.omega
 
     def special_form(self, state: State) -> Numbers:
@@ -353,7 +353,7 @@ def quadratic_problem(
     _add_directions(labels, sums.H, state, C_inverse)
     for rows, forms, at in zip(labels.populations, labels.pencil.rows, state.rows, strict=True):
         if forms.step:
-            _add_moved(places, sums.H, rows, forms, at, labels.pencil.isometry is None)
+            _add_moved(places, sums.H, rows, forms, at, labels.pencil.isometry is not None)
     means = places.set(0)
     if initial is not None:  # rows of ridge read T along v less what the index contains
         _shift(sums.H, means, places.field(0, 0), initial.index)
@@ -386,13 +386,16 @@ def _shift(H: Numbers, means: slice, field: slice, shift: Floats) -> None:
 
 
 def _add_moved(
-    places: Places, H: Numbers, rows: Population, forms: Forms, at: RowState, moves_v: bool
+    places: Places, H: Numbers, rows: Population, forms: Forms, at: RowState, v_is_fixed: bool
 ) -> None:
-    """Add E[x_i x_k] X on the fields of directions and constraints, in place."""
+    """Add E[x_i x_k] X on the fields of directions and constraints, in place.
+
+    v_is_fixed : whether no row moves weights along v.
+    """
     f = places.row.fields
     moments = rows.moments[:, :, 1 : 1 + f, 1 : 1 + f] if forms.ridge else rows.moments
     weight = np.einsum("gk,gkij->gij", forms.mass, moments)
-    if not moves_v:
+    if v_is_fixed:
         weight[:, 0] = weight[:, :, 0] = 0.0
     U, X = places.types, at.X
     assert X is not None
@@ -496,11 +499,11 @@ def _fields_of_directions(labels: LabelProblem, state: State) -> tuple[Numbers, 
     p, size = labels.places.row.directions, labels.places.block
     overlap = labels.step.overlap * labels.halves
     if labels.step.inputs.isotropic:
-        C, inverse = np.zeros((p, size, p, size), state.G.dtype), labels.special_form(state)
-        i = np.arange(p)
-        C[i, :, i] = state.G
-        inverse[i, :, i] += state.Q
-        return C.reshape(p * size, -1), inverse.reshape(p * size, -1)
+        form = labels.special_form(state)
+        blocks, i = np.zeros_like(form), np.arange(p)
+        blocks[i, :, i] = state.G
+        form[i, :, i] += state.Q
+        return blocks.reshape(p * size, -1), form.reshape(p * size, -1)
     C = np.tensordot(overlap, state.G_of_groups, axes=1).swapaxes(1, 2).reshape(p * size, -1)
     return C, np.linalg.inv(C)
 

@@ -78,32 +78,20 @@ class InputProducts:
 
 @dataclass(frozen=True)
 class Isometry:
-    """A random isometry that moves neurons, (N, d)."""
+    r"""A random isometry (N, d) by which neurons move, c_u times a neuron of it.
 
-    neurons: int
-    d: int
-    moved: Floats  # (R, U) deviation of its product with a row
+    .. math:: V_{SS}\mathrel{-}= c\sqrt a\,(1 - W)^{-1}\sqrt a\,c,\qquad
+        W(1 - W) = -\min(1, d/N)\,\sqrt a\,\langle cG_{SS}c\rangle\sqrt a,\qquad
+        a = \frac{N}{d\delta}\Big(w - \frac{W_{uu}}{\min(1, d/N)}\Big)
+
+    Independent weights are W = 0 in V, and have what W takes of a in delta.
+    """
+
+    most: float  # min(1, d/N)
+    moved: Floats  # (R, U) c in the groups of directions
     vectors: Floats  # (p, p) special directions in which it is diagonal
-    special_start: Floats  # (p, U) of initial weights there
-    special_moved: Floats  # (p, U) and of the isometry
-
-    @property
-    def ratio(self) -> float:
-        """Its smaller size over the larger one."""
-        return min(self.neurons, self.d) / max(self.neurons, self.d)
-
-    @property
-    def most(self) -> float:
-        return min(1.0, self.d / self.neurons)
-
-    def left(self, a: Numbers, W: Numbers, ratio: Floats) -> Numbers:
-        return a * (1 - np.diag(W) / (self.most * ratio))
-
-    def taken(self, pencil: Pencil, G: Numbers, a: Numbers, W: Numbers) -> Numbers:
-        root = np.sqrt(a) * self.moved
-        Y = -self.most * np.einsum("r,ru,ruv,rv->uv", pencil.omega, root, G, root)
-        new = Y @ pencil.inverse((np.eye(len(a)) - W)[None])[0]
-        return (new + new.T) / 2
+    special_start: Floats  # (p, U) part of initial weights there
+    special_moved: Floats  # (p, U) and c
 
 
 @dataclass(frozen=True)
@@ -177,14 +165,14 @@ class State:
     """One pass of the equations at (G, products, log a), which it returns anew."""
 
     a: Numbers
-    a_free: Numbers  # the same where an isometry takes nothing of it
+    a_free: Numbers  # without what an isometry takes, by which log a goes
     a_initial: Numbers  # as the prior of initial weights has it
     G: Numbers
-    products: Numbers  # (D, U, U) G of products of each degree; W of an isometry
+    products: Numbers  # (D, U, U) G of products of each degree, and W of an isometry
     G_of_groups: Numbers  # (R, FU, FU)
     V: Numbers  # (R, FU, FU) form without rows
-    psi: Numbers  # (U, U) the form of an isometry on S
-    seen: Numbers  # (U, U) and the part of it that rows of ridge make
+    psi: Numbers  # (U, U) form of an isometry of size one on S, less
+    seen: Numbers  # (U, U) what rows of ridge make of it
     Q: Numbers
     delta: Numbers
     log_a: Numbers
@@ -200,10 +188,11 @@ def evaluate(
     parameter: Parameter,
 ) -> State:
     """Return one pass of the equations."""
-    free, U = np.exp(log_a), pencil.types
-    a, isometry = free, pencil.isometry
+    free, U, isometry = np.exp(log_a), pencil.types, pencil.isometry
+    a = free
     if isometry is not None:
-        a = isometry.left(free, products[-1], pencil.ratio)
+        W = products[-1]
+        a = free * (1 - np.diag(W) / (isometry.most * pencil.ratio))
     size = pencil.fields * U
     Q, energy = np.zeros((size, size), a.dtype), np.zeros(U, a.dtype)
     of_products = np.zeros_like(products, a.dtype)
@@ -221,10 +210,9 @@ def evaluate(
     a_initial = a * (1 + shares.initial)
     V, psi, seen = pencil.without_rows(a_initial), np.zeros((U, U)), np.zeros((U, U))
     if isometry is not None:
-        psi = np.sqrt(a)[:, None] * pencil.inverse((np.eye(U) - products[-1])[None])[0] * np.sqrt(a)
-        seen = _seen_noise(pencil, G[-U:, -U:], a, energy)
-        moved = isometry.moved
-        V[:, -U:, -U:] -= moved[:, :, None] * psi * moved[:, None] + seen
+        inverse, root = pencil.inverse((np.eye(U) - W)[None])[0], np.sqrt(a)
+        psi, seen = root[:, None] * inverse * root, _seen_noise(pencil, G[-U:, -U:], a, energy)
+        V[:, -U:, -U:] -= isometry.moved[:, :, None] * psi * isometry.moved[:, None] + seen
     G_of_groups = pencil.inverse(V + Q)
     G_of_groups = (G_of_groups + G_of_groups.swapaxes(1, 2)) / 2
     new_G = np.tensordot(pencil.omega, G_of_groups, axes=1)
@@ -240,13 +228,14 @@ def evaluate(
         fitted = 1 - np.einsum("buu->bu", inverse)
         energy += product.omega @ fitted / a
     if isometry is not None:
-        new_products[-1] = isometry.taken(pencil, G_of_groups[:, -U:, -U:], a, products[-1])
+        moved = root * isometry.moved
+        Y = np.einsum("r,ru,ruv,rv->uv", pencil.omega, moved, G_of_groups[:, -U:, -U:], moved)
+        new = -isometry.most * Y @ inverse
+        new_products[-1] = (new + new.T) / 2
     delta = _at_least(energy, MIN_DELTA) if pencil.ridge > 0 else energy
     log_a = log_a + np.log(pencil.ratio / (delta * free))  # on the branch that it was on
-    return State(
-        a, free, a_initial, new_G, new_products, G_of_groups, V, psi, seen, Q, delta, log_a,
-        tuple(states),
-    )
+    numbers = a, free, a_initial, new_G, new_products, G_of_groups, V, psi, seen, Q, delta, log_a
+    return State(*numbers, tuple(states))
 
 
 def inverse_of_steps(matrices: Numbers) -> Numbers:
@@ -271,6 +260,7 @@ def _linear_energy(pencil: Pencil, a: Numbers, G_of_groups: Numbers) -> Numbers:
 
 
 def _seen_noise(pencil: Pencil, G: Numbers, a: Numbers, energy: Numbers) -> Numbers:
+    """Return the form on S of noise that rows of step and ridge make, and take it off delta."""
     phi, U = pencil.phi, pencil.types
     form = np.zeros((U, U), a.dtype)
     for forms in pencil.rows:

@@ -52,8 +52,8 @@ from onegrad.theory.uniform.rules import (
 if TYPE_CHECKING:  # a step is made of laws
     from onegrad.theory.uniform.step import Step
 
-SQUARED_READOUTS = 40
-RHO_STEP = 0.02
+SQUARED_READOUTS = 40  # nodes of them in the response to an orthogonal factor; not tuned
+RHO_STEP = 0.02  # relative, of differences by the deviation of an input
 READOUT_REACH = 5.5  # standard deviations of a normal readout
 MIN_TYPE_WEIGHT = 3e-6  # of a type
 WIDTH_OF_FIT = 0.25  # of that of the features: with it 14 readouts do what took 30
@@ -165,8 +165,8 @@ class Types:
     rho: Floats  # deviation of the input
     own_reading: Floats  # covariance of the input and its own part, over size
     grown: Floats  # part of rho^2 that is proportional to |w|^2
-    moved: Floats  # deviation of the input to a step along an orthogonal factor, with its sign
-    parts: Parts | None  # after such a step, in two halves of all directions
+    moved: Floats  # step along an orthogonal factor: deviation of its input, with the sign of g
+    parts: Parts | None  # what that leaves, in two halves of all directions
     length_deviation: float  # of lengths that are not types of their own
     s_by_length: Floats  # what such a deviation adds to s
     initial: InitialWeights | None = None  # along v
@@ -267,23 +267,22 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
     slope_noise = step.noise_of_moves(moments.square * gamma**2 * nu)
     rho2 = (omega * s) @ (length * grown**2)
     by_rows = step.noise_of_moves(moments.square * (epsilon * size) ** 2, signal)
-    moved, parts = np.zeros(len(g)), None
-    if step.factor is not None:
-        moved = step.gamma * step.factor.length * np.sqrt(step.factor.share_of_neuron(g))
-        moved = moved * np.sign(g)
-        if step.laws.same_rows:
-            slope_noise = np.maximum(moved**2 - signal - by_rows, 0.0)
-            start = np.tile(rest + own_scale, (2, 1))
-            parts = Parts(start, np.tile(np.sqrt(slope_noise), (2, 1)))
-        else:
-            A, epsilon = step.factor.turns[:, None], 0 * epsilon
-            parts = Parts.of(A, 1.0, moved, rest + own_scale)
-            grown = (rest + own_scale + A.mean() * moved)[None]
-            rho2, by_rows = (parts.start**2 * size**2 + parts.moved**2).mean(0), 0.0
-            slope_noise = 0.0
+    factor, parts, initial = step.factor, None, rest + own_scale
+    moved = np.zeros(len(g))
+    if factor is not None:
+        moved = np.sign(g) * step.gamma * factor.length * np.sqrt(factor.share_of_neuron(g))
+    if factor is not None and step.laws.same_rows:
+        slope_noise = np.maximum(moved**2 - signal - by_rows, 0.0)
+        parts = Parts(np.tile(initial, (2, 1)), np.tile(np.sqrt(slope_noise), (2, 1)))
+    elif factor is not None:  # no row of ridge knows whose noise it is
+        A, epsilon = factor.turns[:, None], np.zeros(len(g))
+        parts = Parts.of(A, 1.0, moved, initial)
+        grown = (initial + A.mean() * moved)[None]
+        rho2 = (parts.start**2 * size**2 + parts.moved**2).mean(0)
+        slope_noise = by_rows = 0.0
     rho2 = rho2 + by_rows + slope_noise
     s_of_step, along = step.gamma * g * c1 * step.lead, (omega * s) @ (length * grown) / size
-    if step.factor is not None:  # the signal is so small that this counts
+    if factor is not None:  # the signal is so small that what own steps add to it counts
         rho, steps = np.sqrt(rho2), np.array([[1 - RHO_STEP], [1 + RHO_STEP]])
         low, high = gaussian_averages(neurons.activation, bias, rho * steps).slope / (rho * steps)
         bend = (high - low) / (RHO_STEP * rho2 * (high + low))  # E sigma'''/E sigma'

@@ -36,7 +36,7 @@ from onegrad.arrays import Floats
 
 ANGLES = 2001  # of a semicircle, and of the singular values of independent entries
 MIN_ENERGY = 1e-9  # along a direction, relative
-NODES, DECADES = 600, 14  # of p
+NODES, DECADES, LAST = 600, 14, 1e-7  # of p, which ends where H is k to this part
 MAX_BISECTIONS = 60
 
 
@@ -105,19 +105,22 @@ class OrthogonalFactor:
         """Nodes p, tau at each, (d - H)/t^2 and weights of dt."""
         r2, w = self.residuals
         g2, v = self.readouts
+
+        def weight_of_rows(p: Floats) -> Floats:
+            return self.rows * ((p[:, None] * r2 / (1 + p[:, None] * r2)) @ w)
+
         p = np.logspace(-DECADES / 2, DECADES / 2, 4 * NODES) / self.energy
-        H = self.rows * ((p[:, None] * r2 / (1 + p[:, None] * r2)) @ w)
-        inside = H < self.rank * (1 - 1e-9)
-        last = np.interp(self.rank * (1 - 1e-7), H, p)
-        first = p[0]
-        p = np.exp(np.linspace(np.log(first), np.log(last), NODES))
-        H = self.rows * ((p[:, None] * r2 / (1 + p[:, None] * r2)) @ w)
-        H = np.minimum(H, self.rank * (1 - 1e-12))
+        last = np.interp(self.rank * (1 - LAST), weight_of_rows(p), p)
+        p = np.geomspace(p[0], last, NODES)
+        H = np.minimum(weight_of_rows(p), self.rank * (1 - LAST / 2))
         low, high = np.full(NODES, -40.0), np.full(NODES, 40.0)
         for _ in range(MAX_BISECTIONS):
             tau = np.exp((low + high) / 2)
             more = (tau[:, None] * g2 / (1 + tau[:, None] * g2)) @ v < H / self.neurons
-            low, high = np.where(more, (low + high) / 2, low), np.where(more, high, (low + high) / 2)
+            low, high = (
+                np.where(more, (low + high) / 2, low),
+                np.where(more, high, (low + high) / 2),
+            )
         left = (g2 / (1 + tau[:, None] * g2)) @ v
         t = np.sqrt((self.d - H) * self.neurons * left / p)
         weight = np.zeros(NODES)
@@ -171,7 +174,7 @@ class OrthogonalFactor:
 
         M, S : (p, p) along special directions, S over E r^2.
         """
-        K = (self.even**2 * M @ M + self.slopes * S) / self.noise**2
+        K = (self.even**2 * M @ M + (self.slopes + self.own**2) * S) / self.noise**2
         value, vectors = np.linalg.eigh(K)
         f = self.rank / self.d
         some = np.where(value > MIN_ENERGY, value, np.inf)
@@ -182,7 +185,7 @@ class OrthogonalFactor:
 
 @dataclass(frozen=True)
 class Parts:
-    """A weight after the step as its initial part w' and an isometry, in units of these.
+    r"""A weight after the step as its initial part w' and an isometry, in units of these.
 
     .. math:: o = A_1w^0 + \sqrt{1 - A_1^2}\,\tilde o,\qquad
         w^0 = A_2\tilde o + \sqrt{1 - A_2^2}\,w',\qquad A_1 = A/(1 + c^2)

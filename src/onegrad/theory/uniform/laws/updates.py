@@ -44,7 +44,14 @@ def update_cases(problem: Problem, c0: float) -> tuple[GradientStep, ...]:
     second = problem.later_steps[0] if problem.steps > 1 else None
     return tuple(
         GradientStep(
-            problem.step, scale, constant, rest, shift, orthogonal, second, problem.batches == "same"
+            problem.step,
+            scale,
+            constant,
+            rest,
+            shift,
+            orthogonal,
+            second,
+            problem.batches == "same",
         )
         for constant in constants
     )
