@@ -97,9 +97,9 @@ def test_leave_one_out_estimates_the_test_error():
 
 
 def test_theories_do_not_answer_for_other_steps_without_a_word():
-    for field, value in (("steps", 3), ("update", "spectral")):
+    for field, changes in (("steps", {"steps": 3}), ("update", {"update": "spectral", "steps": 2})):
         fields = {"n": 400, "d": 200, "N": 300, "activation": "softplus", "alpha": 0.3}
-        problem = og.Problem(**fields | {field: value})
+        problem = og.Problem(**fields | changes)
         with pytest.raises(og.OutOfScope, match=field):
             og.predict(problem)
         with pytest.warns(og.AssumptionWarning, match=field):

@@ -36,7 +36,7 @@ from onegrad.arrays import Floats
 
 ANGLES = 2001  # of a semicircle, and of the singular values of independent entries
 MIN_ENERGY = 1e-9  # along a direction, relative
-NODES, DECADES, LAST = 600, 14, 1e-7  # of p, which ends where H is k to this part
+NODES, DECADES, LAST = 300, 14, 1e-7  # of p, which ends where H is k to this part
 MAX_BISECTIONS = 60
 
 
@@ -178,7 +178,7 @@ class OrthogonalFactor:
         value, vectors = np.linalg.eigh(K)
         f = self.rank / self.d
         some = np.where(value > MIN_ENERGY, value, np.inf)
-        share = np.where(value > MIN_ENERGY, value / (1 - f + f * value), 0.0)
+        share = 1 / ((1 - f) / some + f) * (value > MIN_ENERGY)
         A = self.even * np.einsum("ie,ik,ke->e", vectors, M, vectors)
         return vectors, self.mean_value * A / (self.noise * np.sqrt(some)), share
 
