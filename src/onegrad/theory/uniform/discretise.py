@@ -103,7 +103,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Steps:
-    """What steps leave: neurons, and rows."""
+    """Neurons and rows after the steps."""
 
     step: Step  # with the directions of all steps
     types: Types
@@ -122,7 +122,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Regime:
-    """What a step does to neurons: of this bars are made."""
+    """Numbers of a step and its neurons, of which bars are made."""
 
     step: Step
     types: Types

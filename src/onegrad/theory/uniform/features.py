@@ -55,7 +55,7 @@ MIN_PANEL_DEVIATION = 1e-9
 MIN_ACROSS = 0.3  # Q above which slopes follow from values, E[z f]/Q
 NEGLIGIBLE_SLOPE_ENERGY = 1e-9  # nu below which sigma' has no part beyond its linear one
 RESIDUAL_STEP = 1e-3  # over the deviation of residuals
-MIN_LEFT = 0.05  # of the variance across, where a row of the step knows much of it
+MIN_UNSEEN = 0.05  # of the variance across, where a row of the step knows much of it
 BEND_STEP = 0.25  # of the argument, for E sigma'' of fresh rows, which enters at order 1/d
 MIN_VARIANCE = 0.02  # of the input, over rho^2, where the index is small
 # share of the weight along v in rho^2 from which its Hermite parts are looked at, the strength
@@ -143,7 +143,7 @@ def _features_of_type(
         by_r = share * (above - below) / (2 * h)
         share = share * step.response(types.g[u], at)
         seen = (share * at) ** 2 * (numbers.nu + 4 * numbers.c2**2) / root**2
-        Q = np.sqrt(np.maximum(Q**2 - seen, MIN_LEFT * Q**2))
+        Q = np.sqrt(np.maximum(Q**2 - seen, MIN_UNSEEN * Q**2))
     own, centre = share * rows.residual, types.s[u] * rows.kappa  # (G, K)
 
     def own_slope(z: Floats) -> Floats:

@@ -212,8 +212,8 @@ class LabelProblem:
             for u in range(U):
                 V[:, S[u], :, T0[u]] = V[:, T0[u], :, S[u]] = -start[..., u]
             V[:, -U:, :, -U:] -= np.einsum("ie,ke,eu,uv,ev->iukv", E, E, moved, state.psi, moved)
-            some = (E * moved.any(1)) @ E.T
-            V[:, -U:, :, -U:] -= np.einsum("ik,uv->iukv", some, state.seen)
+            off_v = (E * moved.any(1)) @ E.T
+            V[:, -U:, :, -U:] -= np.einsum("ik,uv->iukv", off_v, state.seen)
         return V
 
     @cached_property

@@ -35,7 +35,7 @@ import numpy as np
 from onegrad.arrays import Floats
 
 ANGLES = 2001  # of a semicircle, and of the singular values of independent entries
-MIN_ENERGY = 1e-9  # along a direction, relative
+NO_ENERGY = 1e-9  # along a direction, relative
 NODES, DECADES, LAST = 300, 14, 1e-7  # of p, which ends where H is k to this part
 MAX_BISECTIONS = 60
 
@@ -63,7 +63,7 @@ class OrthogonalFactor:
 
     @property
     def deviation(self) -> float:
-        """Of the eigenvalues of M."""
+        """Return that of the eigenvalues of M."""
         return float(np.sqrt(self.phi * self.energy))
 
     @property
@@ -121,8 +121,8 @@ class OrthogonalFactor:
                 np.where(more, (low + high) / 2, low),
                 np.where(more, high, (low + high) / 2),
             )
-        left = (g2 / (1 + tau[:, None] * g2)) @ v
-        t = np.sqrt((self.d - H) * self.neurons * left / p)
+        rest = (g2 / (1 + tau[:, None] * g2)) @ v
+        t = np.sqrt((self.d - H) * self.neurons * rest / p)
         weight = np.zeros(NODES)
         steps = -np.diff(t)
         weight[:-1] += steps / 2
@@ -162,7 +162,7 @@ class OrthogonalFactor:
         angle = (np.arange(ANGLES) + 0.5) * np.pi / ANGLES
         weight = np.sin(angle) ** 2
         at = self.even * (self.mean + 2 * self.deviation * np.cos(angle))
-        A = self.mean_value * at / np.sqrt(np.maximum(at**2 + self.slopes, MIN_ENERGY))
+        A = self.mean_value * at / np.sqrt(np.maximum(at**2 + self.slopes, NO_ENERGY))
         mean, square = (float(weight @ A**k / weight.sum()) for k in (1, 2))
         deviation = np.sqrt(max(square - mean**2, 0.0))
         return np.array([mean + deviation, mean - deviation])
@@ -177,10 +177,10 @@ class OrthogonalFactor:
         K = (self.even**2 * M @ M + (self.slopes + self.own**2) * S) / self.noise**2
         value, vectors = np.linalg.eigh(K)
         f = self.rank / self.d
-        some = np.where(value > MIN_ENERGY, value, np.inf)
-        share = 1 / ((1 - f) / some + f) * (value > MIN_ENERGY)
+        energy = np.where(value > NO_ENERGY, value, np.inf)
+        share = 1 / ((1 - f) / energy + f) * (value > NO_ENERGY)
         A = self.even * np.einsum("ie,ik,ke->e", vectors, M, vectors)
-        return vectors, self.mean_value * A / (self.noise * np.sqrt(some)), share
+        return vectors, self.mean_value * A / (self.noise * np.sqrt(energy)), share
 
 
 @dataclass(frozen=True)
@@ -202,8 +202,8 @@ class Parts:
         """Return the parts at the squared length `share` of o."""
         A = np.clip(A, -np.sqrt(share), np.sqrt(share))
         small = A / (1 + c**2)
-        left = np.sqrt(share - small**2)
-        large = (A - small) / np.where(left > 0, left, 1.0)
+        across = np.sqrt(share - small**2)
+        large = (A - small) / np.where(across > 0, across, 1.0)
         large = np.clip(large, -1.0, 1.0)
         initial = rest + c * small
-        return cls(initial * np.sqrt(1 - large**2), initial * large + c * left)
+        return cls(initial * np.sqrt(1 - large**2), initial * large + c * across)
