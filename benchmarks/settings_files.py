@@ -19,7 +19,8 @@ FOLDER = Path(__file__).parent / "settings"
 FILES = ("random_settings", "wide_settings", "precise_settings", "reach_same", "reach_covariance",
          "reach_steps", "reach_labels", "held_out_precise", "held_out_same",
          "held_out_covariance", "held_out_steps", "held_out_labels",
-         "preconditioned_settings", "strong_settings", "combinations")  # fmt: skip
+         "preconditioned_settings", "strong_settings", "spectral_settings",
+         "combinations")  # fmt: skip
 MEASURED = ("id", "alphas", "mean", "se", "networks")
 
 

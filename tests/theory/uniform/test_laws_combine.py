@@ -38,6 +38,8 @@ VARIANTS: list[dict[str, Any]] = [
     {"steps": 2, "ridge_rows": "same", "residual": "full", "n_step": 600},
     {"steps": 2, "ridge_rows": "same", "batches": "same", "n_step": 1800},
     {"steps": 2, "ridge_rows": "same", "batches": "same", "residual": "full", "corrupted": 0.2},
+    {"update": "spectral", "readout": "gaussian", "weight_decay": 0.2, "residual": "full"},
+    {"update": "spectral", "ridge_rows": "same", "n_step": 600, "intercept": True},
 ]
 # fields, then mean and standard error of train and test over 96 networks (`og.simulate`)
 SIMULATED = [
@@ -126,6 +128,16 @@ SIMULATED = [
     ({"n": 500, "d": 200, "N": 300, "activation": "relu", "teacher": "H1 + H2/sqrt(2)",
       "noise": 0.3, "ridge": 0.05, "alpha": 0.4, "readout": "rademacher", "ridge_rows": "same",
       "update": "preconditioned", "labels": "residual-linear"}, (0.2714, 0.0043), (1.891, 0.019)),
+    # along the orthogonal factor: by half of the initial weights, their length, and next to nothing
+    ({"n": 348, "d": 167, "N": 146, "activation": "relu", "teacher": "tanh", "noise": 0.3,
+      "ridge": 0.0118, "alpha": 0.51, "readout": "rademacher", "update": "spectral"},
+     (0.1786, 0.0019), (0.4715, 0.0037)),
+    ({"n": 961, "d": 140, "N": 219, "activation": "tanh", "teacher": "H1@1 + H2@2/sqrt(2)",
+      "noise": 0.3, "ridge": 0.0099, "alpha": 0.53, "weights": "sphere", "corrupted": 0.29,
+      "update": "spectral"}, (1.3041, 0.012), (1.723, 0.0136)),
+    ({"n": 902, "d": 142, "N": 272, "activation": "tanh", "teacher": "H1/4 + H2", "noise": 0.6,
+      "ridge": 0.131, "alpha": 0.28, "readout": "constant", "intercept": True,
+      "ridge_rows": "same", "update": "spectral"}, (1.5434, 0.0167), (2.6909, 0.0261)),
     ({"n": 2400, "d": 252, "N": 327, "activation": "erf", "teacher": "H1@1 + H2@2/sqrt(2)",
       "noise": 0.3, "ridge": 0.139, "alpha": 0.03, "readout": "constant", "labels": "centred",
       "inputs": "spiked(6.5)"}, (1.342, 0.013), (1.404, 0.016)),
@@ -181,8 +193,10 @@ def test_without_a_step_nothing_of_it_matters(changes):
     assert point(nothing.replace(**changes), FEW) == pytest.approx(point(nothing, FEW), rel=2e-3)
 
 
-def test_a_tiny_step_is_none():
-    tiny, none = (point(BASE.replace(eta=eta), FEW) for eta in (1e-7, 0.0))
+@pytest.mark.parametrize("update", ["gradient", "spectral"])
+def test_a_tiny_step_is_none(update):
+    problem = BASE.replace(update=update)
+    tiny, none = (point(problem.replace(eta=eta), FEW) for eta in (1e-7, 0.0))
     assert tiny == pytest.approx(none, rel=1e-5)
 
 

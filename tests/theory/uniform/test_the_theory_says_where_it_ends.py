@@ -27,7 +27,10 @@ REFUSED = [  # fields, and what the message names
       "readout": "constant", "teacher": "H1/4 + H2", "eta": 30.0}, "eta"),
     ({"ridge_rows": "same", "teacher": "H1@1 + H1@7"}, "teacher"),
     ({"paired": True}, "paired"),
-    ({"update": "spectral"}, "update"),
+    ({"update": "spectral", "steps": 2}, "update"),
+    ({"update": "spectral", "inputs": "power-law(0.5)"}, "inputs"),
+    ({"update": "spectral", "activation": "H1"}, "activation"),
+    ({"update": "spectral", "activation": "gelu", "ridge_rows": "same", "eta": 99.0}, "eta"),
     ({"update": "preconditioned", "steps": 2}, "update"),
     # least squares without rows, or without a rest
     ({"labels": "residual-least-squares", "n_step": 300}, "n_step"),
@@ -40,7 +43,7 @@ def test_what_is_not_derived_is_refused_in_one_line():
         with pytest.raises(OutOfScope, match=named) as error:
             uniform_point(BASE.replace(**changes))
         assert "\n" not in str(error.value), changes
-    for changes, named in REFUSED[:1]:
+    for changes, named in (REFUSED[0], ({"update": "spectral"}, "update")):
         with pytest.raises(OutOfScope, match=named):
             uniform_spectrum(BASE.replace(**changes))
 

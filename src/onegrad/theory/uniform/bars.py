@@ -31,6 +31,7 @@ from onegrad.theory.uniform.step import energy_of_long_rows
 LARGE_GROWTH = 100.0
 # beyond it predictions for activations of steep tails were off by a factor of two and more
 MAX_STEEPNESS, MIN_TAILS = 10.0, 5.0
+OWN_STEPS = 14.0  # times as much as turned weights, in spectral steps
 
 
 class Neglected(enum.Enum):
@@ -62,6 +63,8 @@ class Neglected(enum.Enum):
     SECOND_MOMENTS = "second moments of the step that differ from network to network"
     TEACHERS = "errors that differ from teacher to teacher"
     PRODUCTS = "a preconditioned step that lengthens neurons"
+    ORTHOGONAL = "a spectral step that turns weights, or moves neurons along their own"
+    ORTHOGONAL_SAME = "ridge on the rows of a spectral step"
     UNEVEN = "rows of uneven lengths, which are not as good as Gaussian ones"
 
 
@@ -83,7 +86,7 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
     step, numbers, gap = regime.step, regime.step.activation, max(evaluation.gap, 1e-9)
     rows = step.laws.step_count
     later = (step.laws.update.second or 0.0) / float(np.sqrt(problem.N))
-    t = abs((step.gamma + later) * numbers.c1 * step.b)
+    t = abs((step.gamma + later) * numbers.c1 * step.lead)
     smallest = min(problem.n, d, problem.N, rows)
     energy = problem.sigma.second_moment
     tails = max(slope_kurtosis(problem.sigma) - 1, 0.0)
@@ -114,6 +117,12 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
     # features that are nearly products of two inputs know the step's rows beyond their linear part;
     # the power is that of H1 + H2/2 and relu, which need nothing
     product_like = quadratic**4 * float(np.sqrt(regime.types.weight @ moved)) / gap
+    orthogonal = turning = along_own = 0.0
+    if step.factor is not None:
+        square = (step.gamma * step.factor.length) ** 2
+        orthogonal = float(np.sqrt(square / (1 + square)))
+        turning = step.factor.turning / step.factor.noise**2
+        along_own = (step.factor.own / step.factor.noise) ** 2
     different = 3 * (step.gamma * numbers.c2) ** 2 * float(regime.moments.S[0, 0]) / rows
     return {
         Neglected.THEORY: 1e-3,
@@ -154,6 +163,13 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
         Neglected.BLOWN_UP_EQUAL: blown_up * (readout == "constant"),
         Neglected.SECOND_MOMENTS: different / (1 + different) * (not isotropic),
         Neglected.PRODUCTS: products,
+        # what is linear in a weight is one of two numbers in all but the special directions, and
+        # lengths of neurons go by the index of their initial weights, of which there is the mean;
+        # the weight of that is the one of sin and tanh, labels without noise
+        Neglected.ORTHOGONAL: orthogonal * (turning + OWN_STEPS * along_own),
+        # the response of a row is that of independent slopes: it is right for odd activations, and
+        # 5 to 15 % larger than that of simulated gradients where weights turn
+        Neglected.ORTHOGONAL_SAME: orthogonal * (0.25 + turning / gap) * step.laws.same_rows,
         Neglected.UNEVEN: float(np.sqrt(shares @ (scales - 1) ** 2)),
     }
 

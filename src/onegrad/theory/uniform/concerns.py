@@ -48,7 +48,14 @@ def require_covered(p: Problem, fields: tuple[str, ...] = UNIFORM_FIELDS) -> Non
             covered = f"more than linear with labels={p.labels!r}"
             raise OutOfScope("uniform", "teacher", covered=covered)
     if p.update == "spectral":
-        raise OutOfScope("uniform", "update", p.update, "update='gradient' or 'preconditioned'")
+        if fields != ERROR_FIELDS:
+            covered = "update='gradient' or 'preconditioned', but for errors"
+            raise OutOfScope("uniform", "update", p.update, covered)
+        if p.input_law.name != "gaussian":
+            raise OutOfScope("uniform", "inputs", p.inputs, "gaussian with update='spectral'")
+        if p.sigma.nonlinear_energy == 0.0:  # all but one of the singular values are zero
+            covered = "activations that are not linear with update='spectral'"
+            raise OutOfScope("uniform", "activation", p.activation, covered)
     for field, step in (("eta", p.step), *(("later_alpha", later) for later in p.later_steps)):
         if step > MAX_MEAN_SQUARE:
             raise OutOfScope("uniform", field, step, f"steps up to {MAX_MEAN_SQUARE:g}")

@@ -29,6 +29,7 @@ from onegrad.theory.uniform.laws.neurons import (
     Types,
     neuron_types,
     readouts,
+    special_parts,
     steepness,
     weights_in_the_plane,
     with_initial_weights,
@@ -50,9 +51,9 @@ from onegrad.theory.uniform.laws.rows import (
     step_moments,
 )
 from onegrad.theory.uniform.laws.table import Laws
-from onegrad.theory.uniform.pencil import Forms, InputProducts, Pencil
+from onegrad.theory.uniform.pencil import Forms, InputProducts, Isometry, Pencil
 from onegrad.theory.uniform.products import strong_products, with_products
-from onegrad.theory.uniform.rules import index_rule
+from onegrad.theory.uniform.rules import gauss_rule, index_rule
 from onegrad.theory.uniform.second_step import (
     RESIDUAL_NODES,
     SecondStep,
@@ -75,6 +76,8 @@ MAX_LENGTH_DEVIATION = 0.6  # of the squared length of inputs with a covariance
 # deviations of the weight along v by which a neuron's index is steeper, with a covariance
 LARGE_WEIGHT = 2.5
 MIN_OFF_V = 0.02  # of rho^2
+HALVES = np.full(2, 0.5)  # of all directions, in which an orthogonal factor turns weights
+RESIDUAL_SQUARES = 12  # nodes of r^2 in the response to an orthogonal factor; not tuned
 NODES_PER_STEEPNESS = 2.8  # nodes of the index in a bin, per unit of s/rho: 20 where that is 7
 UNSEEN = Rows(False, True, 0)  # rows of the test error
 
@@ -164,13 +167,14 @@ def discretise(laws: Laws, nodes: Nodes) -> Equations:
         phi=d / n,
         ridge=laws.ridge,
         ratio=laws.neurons.N / d * types.weight,
-        omega=step.inputs.omega,
+        omega=step.inputs.omega if types.parts is None else HALVES,
         fields=fields,
         constant=steps.constant,
         over_a=over_a,
         rows=tuple(x.forms for x in steps.readings),
         test=steps.test.forms,
         products=steps.products,
+        isometry=_isometry(step, types, moments),
     )
     of_rows = [
         None
@@ -265,6 +269,7 @@ def one_step(laws: Laws, nodes: Nodes) -> Steps:
         read = seen and with_products(seen, products)
         readings.append(Reading(rows, read, forms_of(step, types, phi, rows, read)))
     second_order = laws.neurons.one_size or laws.neurons.weights == "gaussian"
+    second_order = second_order or step.factor is not None  # whose signal is as small
     return Steps(
         step,
         types,
@@ -368,6 +373,14 @@ def two_steps(laws: Laws, nodes: Nodes) -> Steps:
     )
 
 
+def _isometry(step: Step, types: Types, moments: StepMoments) -> Isometry | None:
+    if types.parts is None:
+        return None
+    vectors, special = special_parts(step, types, moments)
+    most = min(1.0, step.inputs.d / step.laws.neurons.N)
+    return Isometry(most, types.parts.moved, vectors, special.start, special.moved)
+
+
 def _steepness_of_two(second: SecondStep) -> float:
     return float((np.linalg.norm(second.weights, axis=1) / second.types.rho).max())
 
@@ -387,6 +400,11 @@ def _first_step(
     sizes = row_sizes(inputs, deviation if seen_again or step.coherent else 0.0)
     resolved = seen_again or step.preconditioner is not None  # the index of rows of the step
     points = points_of_step(step, sizes, steepness(step) if resolved else None)
+    if step.factor is not None:
+        squares = np.concatenate([x.r**2 for x in points])
+        p = np.concatenate([x.p * x.size.share for x in points])
+        residuals = gauss_rule(squares, p / p.sum(), RESIDUAL_SQUARES)
+        step = replace(step, factor=replace(step.factor, residuals=residuals))
     return step, deviation, points, step_moments(step, points)
 
 
@@ -394,6 +412,11 @@ def _form_without_rows(step: Step, types: Types) -> Floats:
     """Return the part of V_s that does not contain a, (R, F, F, U)."""
     s, U = step.inputs.s, len(types.g)
     V = np.zeros((len(s), 3, 3, U))
+    if types.parts is not None:
+        V = np.zeros((len(types.parts.start), 3, 3, U))
+        V[:, 2, 0] = V[:, 0, 2] = 1.0
+        V[:, 2, 1] = V[:, 1, 2] = -types.parts.start
+        return V
     pre = step.preconditioner
     shift, own = (1.0, types.own) if pre is None else (pre.shift, types.own * pre.held(1.0))
     V[:, 2, 0] = V[:, 0, 2] = shift / s[:, None]
@@ -407,7 +430,8 @@ def forms_of(
     r"""Return the forms of a population.
 
     For a preconditioned step W^0 also has :math:`ST - (1-\delta)ST^0` (symmetric, over 2), and
-    :math:`\varphi_0m\ell h_\ell` takes the place of :math:`\varphi_0\ell`.
+    :math:`\varphi_0m\ell h_\ell` takes the place of :math:`\varphi_0\ell`; after one along an
+    orthogonal factor r is r times the response to it.
 
     .. math:: W^0 = -r'\varepsilon(ST^0 + T^0S),\qquad R = \gamma_g\sqrt\nu r' \text{ on } S,\qquad
         b = \tilde\beta = \beta - \varphi_0\ell r\gamma_g\sqrt\nu B_1 \\
@@ -415,6 +439,8 @@ def forms_of(
     """
     U, G = len(types.g), len(rows.length)
     noise = types.gamma * np.sqrt(types.nu)
+    if step.factor is not None and not rows.rows.ridge:  # an isometry has it all
+        noise = np.zeros(U)
     moved: tuple[int, ...] = ()
     W = square = np.zeros((G, 0, 0, U))
     if rows.rows.step:
@@ -423,9 +449,11 @@ def forms_of(
         if step.preconditioner is not None:
             moved = (0, 1, 2)
         W, square = (np.zeros((G, len(moved), len(moved), U)) for _ in range(2))
-        square[:, -1, -1] = rows.r2[:, None] * noise**2
+        of_step = step.laws.step_count / step.laws.ridge_count  # r over r'
+        response = step.response(types.g, of_step * rows.r[:, None])
+        square[:, -1, -1] = rows.r2[:, None] * (noise * response) ** 2
         if len(moved) > 1:
-            W[:, -2, -1] = W[:, -1, -2] = -rows.r[:, None] * types.epsilon
+            W[:, -2, -1] = W[:, -1, -2] = -rows.r[:, None] * types.epsilon * response
         if step.preconditioner is not None:
             again = step.laws.ridge_count / step.laws.step_count  # n/n_0
             W[:, 0, 2] = W[:, 2, 0] = again
@@ -436,12 +464,14 @@ def forms_of(
     if features is not None:
         e, total = features.B1[:, :, None], features.noise
     if isinstance(features, StepFeatures):
-        own = (step.own_share(rows.length[:, None]) * rows.residual)[..., None]
+        residual = rows.residual[..., None]
+        residual = residual * step.response(types.g, residual)
+        own = step.own_share(rows.length[:, None, None]) * residual
         beta = features.beta - own * noise * features.B1
         initial = features.B0 / types.size - own * types.epsilon * features.B1
         e = np.stack([features.B1, initial, np.zeros_like(initial)], 2)
         push = np.zeros((*rows.mass.shape, len(moved), U))
-        push[:, :, -1] = step.phi0 / phi * beta * noise * rows.residual[..., None]
+        push[:, :, -1] = step.phi0 / phi * beta * noise * residual
         total = features.noise + beta**2
     products = () if features is None else features.products
     numbers = W, square, e, push, total, products

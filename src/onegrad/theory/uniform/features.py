@@ -56,6 +56,8 @@ MIN_PANEL_DEVIATION = 1e-9
 MIN_ACROSS = 0.3  # Q above which slopes follow from values, E[z f]/Q
 MIN_REST = 3e-5  # deviation of sigma(z) beyond its linear part, that is read
 NEGLIGIBLE_SLOPE_ENERGY = 1e-9  # nu below which sigma' has no part beyond its linear one
+RESIDUAL_STEP = 1e-3  # over the deviation of residuals
+MIN_UNSEEN = 0.05  # of the variance across, where a row of the step knows much of it
 BEND_STEP = 0.25  # of the argument, for E sigma'' of fresh rows, which enters at order 1/d
 MIN_VARIANCE = 0.02  # of the input, over rho^2, where the index is small
 # share of the weight along v in rho^2 from which its Hermite parts are looked at, the strength
@@ -143,6 +145,14 @@ def _features_of_type(
     rest = size * step.laws.update.rest
     P, Q = rest + held * (types.along[u] - rest), held * types.across[u]
     share = step.own_share(root**2) * types.gamma[u]  # of the own slope, times r
+    by_r = share
+    if step.factor is not None:
+        at, h = rows.residual, RESIDUAL_STEP * np.sqrt(step.energy)
+        above, below = ((at + x) * step.response(types.g[u], at + x) for x in (h, -h))
+        by_r = share * (above - below) / (2 * h)
+        share = share * step.response(types.g[u], at)
+        seen = (share * at) ** 2 * (numbers.nu + 4 * numbers.c2**2) / root**2
+        Q = np.sqrt(np.maximum(Q**2 - seen, MIN_UNSEEN * Q**2))
     own, centre = share * rows.residual, types.s[u] * rows.kappa  # (G, K)
     if rows.second is not None:
         assert types.initial is not None
@@ -185,7 +195,7 @@ def _features_of_type(
         "value": _average(mean_F, p0 * sigma(z0)),
         "B1": B1,
         "bend": bend,
-        "A_by_r": _average(mean_slope, p0 * own_slope(z0)) * share,
+        "A_by_r": _average(mean_slope, p0 * own_slope(z0)) * by_r,
         "A_by_own": slope_along * size * root + bend * own_across * root**2,
         "A_by_length": slope_along * longer + slope_across * wider,
         "along_by_length": _average(mean_slope, p0 * z0**2) * longer + slope_both * wider,

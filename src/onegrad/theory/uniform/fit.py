@@ -193,6 +193,28 @@ class LabelProblem:
         """Mean of initial weights along the readout row, where the residual knows it."""
         return self.types.g / np.sqrt(self.step.laws.neurons.N) if self.step.full else None
 
+    @property
+    def halves(self) -> Floats:
+        """Sizes of the pencil's groups of directions over those of the inputs, (R,)."""
+        return self.pencil.omega / self.step.inputs.omega
+
+    def special_form(self, state: State) -> Numbers:
+        """Return the form along special directions without rows, (p, FU, p, FU)."""
+        p, size, U = self.step.directions, self.places.block, self.places.types
+        i, isometry = np.arange(p), self.pencil.isometry
+        V = np.zeros((p, size, p, size), state.G.dtype)
+        V[i, :, i] = self.pencil.without_rows(state.a_initial)[0]
+        if isometry is not None:
+            S, T0 = np.arange(size - U, size), np.arange(size)[_initial(self.places)]
+            E, moved = isometry.vectors, isometry.special_moved
+            start = np.einsum("ie,ke,eu->iku", E, E, isometry.special_start)
+            for u in range(U):
+                V[:, S[u], :, T0[u]] = V[:, T0[u], :, S[u]] = -start[..., u]
+            V[:, -U:, :, -U:] -= np.einsum("ie,ke,eu,uv,ev->iukv", E, E, moved, state.psi, moved)
+            off_v = (E * moved.any(1)) @ E.T
+            V[:, -U:, :, -U:] -= np.einsum("ik,uv->iukv", off_v, state.seen)
+        return V
+
     @cached_property
     def of_test(self) -> _Sums:
         """Readings of fresh rows of mass one."""
@@ -331,7 +353,7 @@ def quadratic_problem(
     _add_directions(labels, sums.H, state, C_inverse)
     for rows, forms, at in zip(labels.populations, labels.pencil.rows, state.rows, strict=True):
         if forms.step:
-            _add_moved(places, sums.H, rows, forms, at)
+            _add_moved(places, sums.H, rows, forms, at, labels.pencil.isometry is not None)
     means = places.set(0)
     if initial is not None:  # rows of ridge read T less what the features contain
         for i in np.flatnonzero(initial.index.any(0)):
@@ -379,11 +401,18 @@ def _turn_starts(sums: Numbers, at: IndexArray, toward: Floats) -> None:
         sums[at] -= np.multiply.outer(2 / square * away, np.tensordot(away, sums[at], axes=1))
 
 
-def _add_moved(places: Places, H: Numbers, rows: Population, forms: Forms, at: RowState) -> None:
-    """Add E[x_i x_k] X on the fields of directions and constraints, in place."""
+def _add_moved(
+    places: Places, H: Numbers, rows: Population, forms: Forms, at: RowState, v_is_fixed: bool
+) -> None:
+    """Add E[x_i x_k] X on the fields of directions and constraints, in place.
+
+    v_is_fixed : whether no row moves weights along v.
+    """
     f = places.row.fields
     moments = rows.moments[:, :, 1 : 1 + f, 1 : 1 + f] if forms.ridge else rows.moments
     weight = np.einsum("gk,gkij->gij", forms.mass, moments)
+    if v_is_fixed:
+        weight[:, 0] = weight[:, :, 0] = 0.0
     U, X = places.types, at.X
     assert X is not None
     m = len(forms.moved)
@@ -398,6 +427,7 @@ def _add_sets(labels: LabelProblem, H: Numbers, state: State, test: complex) -> 
     places, a = labels.places, state.a
     count = places.sets - places.intercept
     diagonal = np.tile(1 / (labels.step.inputs.d * a), count // places.types)
+    diagonal[: places.types] = 1 / (labels.step.inputs.d * state.a_free)  # no isometry moves means
     if labels.types.initial is not None:  # of T0 along q: the types have it
         known = labels.types.initial.square / (labels.step.inputs.d * state.a_initial)
         diagonal[: places.types] -= known
@@ -459,7 +489,7 @@ def _add_directions(labels: LabelProblem, H: Numbers, state: State, C_inverse: N
     if labels.mean_weight is not None:
         means, pull = places.set(0), labels.prior / state.a * labels.mean_weight
         start = state.G_of_groups[:, :, _initial(places)]
-        shift = np.einsum("ir,rfu,ru->ifu", labels.step.row_overlap, start, pull)
+        shift = np.einsum("ir,rfu,ru->ifu", labels.step.row_overlap * labels.halves, start, pull)
         shift = shift.reshape(-1, places.types)
         back = C_inverse @ shift
         H[fields, means] -= back
@@ -478,13 +508,14 @@ def _initial(places: Places) -> slice:
 
 def _fields_of_directions(labels: LabelProblem, state: State) -> tuple[Numbers, Numbers]:
     """Return C and its inverse."""
-    p, size, overlap = labels.places.row.directions, labels.places.block, labels.step.overlap
+    p, size = labels.places.row.directions, labels.places.block
+    overlap = labels.step.overlap * labels.halves
     if labels.step.inputs.isotropic:
-        C, inverse = np.zeros((2, p, size, p, size), state.G.dtype)
-        i = np.arange(p)
-        C[i, :, i] = state.G
-        inverse[i, :, i] = labels.pencil.without_rows(state.a_initial)[0] + state.Q
-        return C.reshape(p * size, -1), inverse.reshape(p * size, -1)
+        form = labels.special_form(state)
+        blocks, i = np.zeros_like(form), np.arange(p)
+        blocks[i, :, i] = state.G
+        form[i, :, i] += state.Q
+        return blocks.reshape(p * size, -1), form.reshape(p * size, -1)
     C = np.tensordot(overlap, state.G_of_groups, axes=1).swapaxes(1, 2).reshape(p * size, -1)
     return C, np.linalg.inv(C)
 
@@ -526,7 +557,7 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
         more = readings.features.noise_by_length * labels.types.length_deviation
         total = total + labels.pencil.phi * (more @ (a * of_length))
         rows.append(np.where(total.real > MIN_SHARE_OF_ROWS, total, MIN_SHARE_OF_ROWS))
-    neurons = (d * a - np.diag(inverse)[:U]) / (d * a) ** 2
+    neurons = (d * state.a_free - np.diag(inverse)[:U]) / (d * state.a_free) ** 2
     Z, with_means = inverse[k:, k:], inverse[:U, k:]
     if initial is not None:
         known = initial.square * np.diag(inverse)[:U] - d * state.a_initial
@@ -550,7 +581,7 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
     Y = Y.reshape(p, size, p, size)
     start = state.G_of_groups[:, :, _initial(places)]
     seen = np.einsum("ifkg,rgu->rikfu", Y, start, optimize=True)
-    overlap = labels.step.overlap
+    overlap = labels.step.overlap * labels.halves
     held = np.einsum("ikr,ru,rfu,rikfu->u", overlap, labels.prior, start, seen, optimize=True)
     if free is not None:
         held = held - free.neurons
@@ -605,7 +636,7 @@ class _ReadoutRow:
         if g is None:
             return None
         inputs, at = labels.step.inputs, _initial(labels.places)
-        part = inputs.omega * inputs.s
+        part = labels.pencil.omega * inputs.s
         pull = state.G_of_groups[:, :, at] * (labels.prior / state.a * g)[:, None]
         rows = np.einsum("r,rfu,uv,rgv->fg", part, pull, means, pull, optimize=True)
         less = pull[:, at] - np.diag(g)

@@ -77,6 +77,24 @@ class InputProducts:
 
 
 @dataclass(frozen=True)
+class Isometry:
+    r"""A random isometry (N, d) by which neurons move, c_u times a neuron of it.
+
+    .. math:: V_{SS}\mathrel{-}= c\sqrt a\,(1 - W)^{-1}\sqrt a\,c,\qquad
+        W(1 - W) = -\min(1, d/N)\,\sqrt a\,\langle cG_{SS}c\rangle\sqrt a,\qquad
+        a = \frac{N}{d\delta}\Big(w - \frac{W_{uu}}{\min(1, d/N)}\Big)
+
+    Independent weights are W = 0 in V, and have what W takes of a in delta.
+    """
+
+    most: float  # min(1, d/N)
+    moved: Floats  # (R, U) c in the groups of directions
+    vectors: Floats  # (p, p) special directions in which it is diagonal
+    special_start: Floats  # (p, U) part of initial weights there
+    special_moved: Floats  # (p, U) and c
+
+
+@dataclass(frozen=True)
 class Pencil:
     """The equations of a discretised problem: all but the unknowns G and log a."""
 
@@ -90,6 +108,7 @@ class Pencil:
     rows: tuple[Forms, ...]
     test: Forms  # fresh rows
     products: tuple[InputProducts, ...] = ()
+    isometry: Isometry | None = None
 
     @property
     def types(self) -> int:
@@ -146,10 +165,14 @@ class State:
     """One pass of the equations at (G, products, log a), which it returns anew."""
 
     a: Numbers
+    a_free: Numbers  # without what an isometry takes, by which log a goes
     a_initial: Numbers  # as the prior of initial weights has it
     G: Numbers
-    products: Numbers  # (D, U, U) G of products of each degree
+    products: Numbers  # (D, U, U) G of products of each degree, and W of an isometry
     G_of_groups: Numbers  # (R, FU, FU)
+    V: Numbers  # (R, FU, FU) form without rows
+    psi: Numbers  # (U, U) form of an isometry of size one on S, less
+    seen: Numbers  # (U, U) what rows of ridge make of it
     Q: Numbers
     delta: Numbers
     log_a: Numbers
@@ -165,7 +188,11 @@ def evaluate(
     parameter: Parameter,
 ) -> State:
     """Return one pass of the equations."""
-    a, U = np.exp(log_a), pencil.types
+    free, U, isometry = np.exp(log_a), pencil.types, pencil.isometry
+    a = free
+    if isometry is not None:
+        W = products[-1]
+        a = free * (1 - np.diag(W) / (isometry.most * pencil.ratio))
     size = pencil.fields * U
     Q, energy = np.zeros((size, size), a.dtype), np.zeros(U, a.dtype)
     of_products = np.zeros_like(products, a.dtype)
@@ -181,7 +208,12 @@ def evaluate(
         states.append(_add_rows(pencil, forms, G, a, total, weights, Q, energy))
         _add_products(forms, forms.mass * states[-1].pi, of_products)
     a_initial = a * (1 + shares.initial)
-    G_of_groups = pencil.inverse(pencil.without_rows(a_initial) + Q)
+    V, psi, seen = pencil.without_rows(a_initial), np.zeros((U, U)), np.zeros((U, U))
+    if isometry is not None:
+        inverse, root = pencil.inverse((np.eye(U) - W)[None])[0], np.sqrt(a)
+        psi, seen = root[:, None] * inverse * root, _seen_noise(pencil, G[-U:, -U:], a, energy)
+        V[:, -U:, -U:] -= isometry.moved[:, :, None] * psi * isometry.moved[:, None] + seen
+    G_of_groups = pencil.inverse(V + Q)
     G_of_groups = (G_of_groups + G_of_groups.swapaxes(1, 2)) / 2
     new_G = np.tensordot(pencil.omega, G_of_groups, axes=1)
     energy += pencil.ridge + parameter.ridge + shares.neurons
@@ -195,9 +227,15 @@ def evaluate(
         new_products[k] = np.tensordot(product.omega, inside, axes=1)
         fitted = 1 - np.einsum("buu->bu", inverse)
         energy += product.omega @ fitted / a
+    if isometry is not None:
+        moved = root * isometry.moved
+        Y = np.einsum("r,ru,ruv,rv->uv", pencil.omega, moved, G_of_groups[:, -U:, -U:], moved)
+        new = -isometry.most * Y @ inverse
+        new_products[-1] = (new + new.T) / 2
     delta = _at_least(energy, MIN_DELTA) if pencil.ridge > 0 else energy
-    log_a = log_a + np.log(pencil.ratio / (delta * a))  # on the branch that it was on
-    return State(a, a_initial, new_G, new_products, G_of_groups, Q, delta, log_a, tuple(states))
+    log_a = log_a + np.log(pencil.ratio / (delta * free))  # on the branch that it was on
+    numbers = a, free, a_initial, new_G, new_products, G_of_groups, V, psi, seen, Q, delta, log_a
+    return State(*numbers, tuple(states))
 
 
 def inverse_of_steps(matrices: Numbers) -> Numbers:
@@ -219,6 +257,23 @@ def _linear_energy(pencil: Pencil, a: Numbers, G_of_groups: Numbers) -> Numbers:
     start = _diagonal_in_types(G_of_groups, pencil.fields)
     start = np.einsum("r,rfgu,rfgu->u", pencil.omega, pencil.over_a, start)
     return np.asarray((a - start) / a**2)
+
+
+def _seen_noise(pencil: Pencil, G: Numbers, a: Numbers, energy: Numbers) -> Numbers:
+    """Return the form on S of noise that rows of step and ridge make, and take it off delta."""
+    phi, U = pencil.phi, pencil.types
+    form = np.zeros((U, U), a.dtype)
+    for forms in pencil.rows:
+        if not (forms.step and forms.ridge):
+            continue
+        scaled, mass = phi * forms.length, forms.mass.sum(1)
+        square = forms.square[:, -1, -1]
+        noise = _on_types((-phi * a * square)[:, None, None])
+        X = pencil.inverse(np.eye(U) + scaled[:, None, None] * (noise @ G)) @ noise
+        form = form + np.tensordot(mass * forms.length, X, axes=1)
+        K = np.diag(G) - scaled[:, None] * ((G @ X) * G).sum(-1)
+        energy += phi * ((mass[:, None] * square) * K).sum(0)
+    return form
 
 
 def _add_test(pencil: Pencil, mass: complex, Q: Numbers, energy: Numbers) -> None:

@@ -33,6 +33,7 @@ from onegrad.theory.uniform.laws.rows import INDEX_POINTS
 from onegrad.theory.uniform.laws.table import Laws, laws_of
 from onegrad.theory.uniform.solver import Solution
 from onegrad.theory.uniform.spread import spread
+from onegrad.theory.uniform.step import take_step
 
 QUADRATURE_TOLERANCE = 1e-3  # below the theory's own error: a few tenths of a percent at n = 1000
 PER_PROBLEM = ("warnings", "neglected")  # columns of Errors that are not arrays
@@ -54,6 +55,9 @@ NODES_OF_DRAWS = Nodes(residual=8, bins=6, index=4 / 3, readout=5 / 3)
 # of a neuron's variance in one direction of the inputs, that types leave: beyond it predictions
 # were 36 to 73 % off, up to 0.3 within 25 %
 MAX_SHARE = 0.35
+# share of a spectral step's noise by which the even part of an activation turns weights; beyond it
+# training errors on its own rows were 10 to 190 % off where weights move by more than their length
+MAX_TURNING = 0.5
 # variables of the fit up to which many draws take no more than seconds, and from which one does
 FEW_VARIABLES, MANY_VARIABLES = 300, 800
 VERY_FEW_DRAWS, LOOSE_TOLERANCE = 2, 0.05
@@ -132,6 +136,7 @@ def refine(
     if nodes is not None:
         return mean_of(evaluate(cases, nodes, start), float("nan"))
     if cases[0].inputs.isotropic:
+        require_short_turns(cases[0])
         return refine_cases(cases, rtol, start)
     variables = discretise(cases[0], NODES_OF_DRAWS).labels.places.count
     if variables > MANY_VARIABLES:
@@ -164,6 +169,18 @@ def require_derived(problem: Problem, spectrum: InputSpectrum | None) -> None:
     if problem.ridge_rows == "same" and labels.indices > MAX_INDICES:
         covered = f"teachers of at most {MAX_INDICES} indices with ridge_rows='same'"
         raise OutOfScope("uniform", "teacher", problem.teacher_function.name, covered)
+
+
+def require_short_turns(laws: Laws) -> None:
+    """Raise OutOfScope where rows of ridge are those of a long spectral step that turns weights."""
+    if not (laws.same_rows and laws.update.orthogonal):
+        return
+    step = take_step(laws)
+    factor = step.factor
+    assert factor is not None
+    if factor.turning > MAX_TURNING * factor.noise**2 and step.gamma * factor.length > 1:
+        covered = "spectral steps on the rows of ridge that are shorter than initial weights"
+        raise OutOfScope("uniform", "eta", laws.update.eta, covered)
 
 
 def refine_cases(cases: Sequence[Laws], rtol: float, start: Solution | None) -> Refinement:

@@ -169,7 +169,8 @@ class Packing:
         steps = pencil.fields // 2
         unit = np.concatenate([np.tile(root, steps + 1), np.tile(1 / root, steps)])
         upper = np.triu_indices(len(unit))
-        return cls(pencil.types, np.outer(unit, unit), upper, len(pencil.products))
+        degrees = len(pencil.products) + (pencil.isometry is not None)
+        return cls(pencil.types, np.outer(unit, unit), upper, degrees)
 
     @property
     def length(self) -> int:
@@ -233,7 +234,10 @@ def without_rows(pencil: Pencil, packing: Packing, log_a: Numbers, form: float =
     V[:, :U, :U] += form * np.eye(U)
     G = np.tensordot(pencil.omega, np.linalg.inv(V), axes=1)
     products = np.array([np.diag(a * (x.omega @ x.variance)) for x in pencil.products])
-    return packing.pack(G, products.reshape(-1, U, U), log_a)
+    products = products.reshape(-1, U, U)
+    if pencil.isometry is not None:
+        products = np.concatenate([products, np.zeros((1, U, U))])
+    return packing.pack(G, products, log_a)
 
 
 def _iterate(

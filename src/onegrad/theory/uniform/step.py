@@ -33,6 +33,7 @@ from onegrad.theory.uniform.laws.labels import (
     off_root,
     unit_linear,
 )
+from onegrad.theory.uniform.laws.orthogonal import OrthogonalFactor
 from onegrad.theory.uniform.laws.preconditioner import Preconditioner
 from onegrad.theory.uniform.laws.table import Laws
 
@@ -95,6 +96,7 @@ class Step:
     noise_size: float  # |n|
     own_of_fit: Floats  # (P,) part of a row of a fit in these directions, over what it fits
     preconditioner: Preconditioner | None  # multiplier of the gradient
+    factor: OrthogonalFactor | None  # of the gradient
     overlaps: Floats  # (m,) of v with the labels' indices
     frame: Floats  # (p, P) special directions in the primitive ones
     row: Floats  # (P,) readout row in the primitive directions
@@ -127,6 +129,26 @@ class Step:
     def scale(self) -> float:
         """Part of the initial output that the residual contains."""
         return self.laws.update.scale
+
+    @property
+    def is_gradient(self) -> bool:
+        """True if the step is along the gradient."""
+        return self.preconditioner is None and self.factor is None
+
+    @property
+    def lead(self) -> float:
+        """Weight along v that the step gives, over that of its own row function."""
+        return self.b * (1.0 if self.factor is None else self.factor.along_signal)
+
+    def mean_response(self, g: Any) -> Any:
+        """Return the step along the gradient's noise over that of the gradient."""
+        return 1.0 if self.factor is None else self.factor.mean_response(g)
+
+    def response(self, g: Any, residual: Any) -> Any:
+        """Return the step along a row's own gradient over that along all noise."""
+        if self.factor is None:
+            return 1.0
+        return self.factor.response(g, residual**2) / self.factor.mean_response(g)
 
     @property
     def gain(self) -> Floats:
@@ -261,6 +283,21 @@ def take_step(laws: Laws) -> Step:
         gamma *= _relative_length(
             preconditioner, numbers, fit.step_energy + output, mean, plain, learned
         )
+    factor = None
+    if update.orthogonal:
+        factor = OrthogonalFactor(
+            neurons.N,
+            d,
+            n0,
+            signal=abs(c1) * b,
+            even=2 * numbers.c2,
+            nu=numbers.nu,
+            phi=phi0,
+            own=6 * abs(numbers.c3) * b / float(np.sqrt(d)),
+            mean=mean,
+            residuals=(np.array([fit.step_energy + output]), np.ones(1)),
+            readouts=neurons.squared_readouts,
+        )
     if noise_size == 0.0 and not c.any():  # nothing leads: any v is valid
         g0, b = np.zeros(len(primitives)), 0.0
         lead = np.append(FREE_OVERLAP * fit.step_direction, np.zeros(len(primitives) - m - 1))
@@ -295,6 +332,7 @@ def take_step(laws: Laws) -> Step:
         noise_size=noise_size,
         own_of_fit=own_of_fit,
         preconditioner=preconditioner,
+        factor=factor,
         overlaps=overlaps,
         frame=frame,
         row=primitives @ row,

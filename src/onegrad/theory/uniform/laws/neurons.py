@@ -40,6 +40,7 @@ from onegrad.functions.function import Function
 from onegrad.functions.hermite import gauss_hermite, gauss_legendre
 from onegrad.problem import Problem
 from onegrad.theory.uniform.laws.inputs import stretched
+from onegrad.theory.uniform.laws.orthogonal import Parts
 from onegrad.theory.uniform.laws.rows import StepMoments
 from onegrad.theory.uniform.rules import (
     LARGE_DEVIATION,
@@ -55,6 +56,8 @@ from onegrad.theory.uniform.rules import (
 if TYPE_CHECKING:  # a step is made of laws
     from onegrad.theory.uniform.step import Step
 
+SQUARED_READOUTS = 40  # nodes of them in the response to an orthogonal factor; not tuned
+RHO_STEP = 0.02  # relative, of differences by the deviation of an input
 READOUT_REACH = 5.5  # standard deviations of a normal readout
 MIN_TYPE_WEIGHT = 3e-6  # of a type
 WIDTH_OF_FIT = 0.25  # of that of the features: with it 14 readouts do what took 30
@@ -114,6 +117,17 @@ class NeuronLaw:
     def one_size(self) -> bool:
         """True if all readouts have one size."""
         return self.readout in ("constant", "rademacher")
+
+    @property
+    def squared_readouts(self) -> tuple[Floats, Floats]:
+        """Nodes and probabilities of g^2."""
+        if self.one_size:
+            return ONE_NODE[1], ONE_NODE[1]
+        if self.readout == "uniform":
+            x, p = gauss_legendre(SQUARED_READOUTS)
+            return 3 * x**2, p / 2
+        x, p = gauss_hermite(SQUARED_READOUTS)
+        return x**2, p / p.sum()
 
     @property
     def large_readout(self) -> float:
@@ -177,6 +191,8 @@ class Types:
     rho: Floats  # deviation of the input
     own_reading: Floats  # covariance of the input and its own part, over size
     grown: Floats  # part of rho^2 that is proportional to |w|^2
+    moved: Floats  # step along an orthogonal factor: deviation of its input, with the sign of g
+    parts: Parts | None  # what that leaves, in two halves of all directions
     length_deviation: float  # of lengths that are not types of their own
     s_by_length: Floats  # what such a deviation adds to s
     initial: InitialWeights | None = None  # along v
@@ -193,8 +209,10 @@ def steepness(step: Step) -> float:
     mean = step.labels.fit.step_mean - step.scale * step.laws.update.constant
     gamma = step.gamma * neurons.large_readout
     noise = step.noise_of_moves(gamma**2 * step.energy * (4 * numbers.c2**2 + numbers.nu))
+    if step.factor is not None:
+        noise = (gamma * step.factor.length) ** 2
     rho = np.sqrt((1 + 2 * step.kept * numbers.c2 * gamma * mean) ** 2 + noise)
-    return float(abs(gamma * numbers.c1 * step.b) / rho)
+    return float(abs(gamma * numbers.c1 * step.lead) / rho)
 
 
 def readout_rule(step: Step, moments: StepMoments) -> GradedRule:
@@ -208,7 +226,7 @@ def readout_rule(step: Step, moments: StepMoments) -> GradedRule:
     grown = (1 + 2 * numbers.c2 * large * moments.mean) ** 2
     grown += large**2 * step.phi0 * moments.square * slope_energy
     sigma = step.laws.neurons.activation
-    steep = abs(large * numbers.c1 * step.b) / np.hypot(1.0, smooth_width(sigma))
+    steep = abs(large * numbers.c1 * step.lead) / np.hypot(1.0, smooth_width(sigma))
     own_part = step.gamma * step.phi0 * np.sqrt(moments.square * slope_energy)
     rate = max(np.sqrt(max(grown - 1, 0.0)) / LARGE_DEVIATION, own_part)
     width = WIDTH_OF_FIT / max(float(steep), float(rate), 1 / MAX_WIDTH)
@@ -263,7 +281,7 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
     bias, c1, c3, nu = biases[at_bias], number("c1"), number("c3"), number("nu")
     if signs.any():
         c1 = gaussian_averages(neurons.activation, bias, size).slope / size
-    gamma = step.gamma * g
+    gamma = step.gamma * g * step.mean_response(g)
     epsilon = 2 * number("c2") * gamma
     backward = float(step.row_overlap.sum(1) @ step.g0) if step.full else 0.0
     length_deviation = 0.0 if signs.any() else deviation / 2
@@ -273,8 +291,28 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
     grown = rest + np.outer(step.gain, own_scale + epsilon * moments.mean)
     signal = (epsilon * size * moments.mean) ** 2
     slope_noise = step.noise_of_moves(moments.square * gamma**2 * nu)
-    rho2 = (omega * s) @ (length * grown**2) + slope_noise
-    rho2 = rho2 + step.noise_of_moves(moments.square * (epsilon * size) ** 2, signal)
+    rho2 = (omega * s) @ (length * grown**2)
+    by_rows = step.noise_of_moves(moments.square * (epsilon * size) ** 2, signal)
+    factor, parts, initial = step.factor, None, rest + own_scale
+    moved = np.zeros(len(g))
+    if factor is not None:
+        moved = np.sign(g) * step.gamma * factor.length * np.sqrt(factor.share_of_neuron(g))
+    if factor is not None and step.laws.same_rows:
+        slope_noise = np.maximum(moved**2 - signal - by_rows, 0.0)
+        parts = Parts(np.tile(initial, (2, 1)), np.tile(np.sqrt(slope_noise), (2, 1)))
+    elif factor is not None:  # no row of ridge knows whose noise it is
+        A, epsilon = factor.turns[:, None], np.zeros(len(g))
+        parts = Parts.of(A, 1.0, moved, initial)
+        grown = (initial + A.mean() * moved)[None]
+        rho2 = (parts.start**2 * size**2 + parts.moved**2).mean(0)
+        slope_noise = by_rows = 0.0
+    rho2 = rho2 + by_rows + slope_noise
+    s_of_step, along = step.gamma * g * c1 * step.lead, (omega * s) @ (length * grown) / size
+    if factor is not None:  # the signal is so small that what own steps add to it counts
+        rho, steps = np.sqrt(rho2), np.array([[1 - RHO_STEP], [1 + RHO_STEP]])
+        low, high = gaussian_averages(neurons.activation, bias, rho * steps).slope / (rho * steps)
+        bend = (high - low) / (RHO_STEP * rho2 * (high + low))  # E sigma'''/E sigma'
+        s_of_step = s_of_step + 6 * c3 * gamma * step.b * along**2 * bend / inputs.d
     return Types(
         weight=weight,
         g=g,
@@ -285,16 +323,31 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
         epsilon=epsilon,
         c1=c1,
         nu=nu,
-        s=gamma * c1 * step.b,
+        s=s_of_step,
         own=own_scale,
         own_slope=6 * step.kept * c3 * gamma,
-        along=(omega * s) @ (length * grown) / size,
+        along=along,
         rho=np.sqrt(rho2),
         own_reading=(omega * s * step.gain / step.kept) @ (length * grown) / size,
         grown=rho2 - slope_noise,
+        moved=moved,
+        parts=parts,
         length_deviation=length_deviation,
-        s_by_length=6 * c3 * gamma * step.b * length_deviation,
+        s_by_length=6 * c3 * step.gamma * g * step.lead * length_deviation,
     )
+
+
+def special_parts(step: Step, types: Types, moments: StepMoments) -> tuple[Floats, Parts]:
+    """Return directions (p, p) and the parts of weights along these, (p, U)."""
+    assert step.factor is not None and types.parts is not None
+    S = moments.S / moments.square
+    initial = step.laws.update.rest + types.own
+    if not step.laws.same_rows:
+        vectors, A, share = step.factor.along_directions(moments.M, S)
+        return vectors, Parts.of(A[:, None], share[:, None], types.moved, initial)
+    vectors, _, share = step.factor.along_directions(0 * moments.M, S)
+    moved = np.sqrt(share)[:, None] * types.parts.moved[0]
+    return vectors, Parts(np.tile(initial, (len(share), 1)), moved)
 
 
 def weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> Floats:
@@ -324,6 +377,16 @@ def _weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> tup
         ]
     )
     forms = np.array(_forms_in_the_plane(step, moments))
+    if step.factor is not None:
+        coefficients[4] -= types.gamma**2 * types.nu * noise
+        vectors, parts = special_parts(step, types, moments)
+        covariance = np.einsum("ie,ke,eu->uik", vectors, vectors, parts.moved**2)
+        if step.laws.same_rows:
+            covariance += np.tensordot(coefficients, forms, axes=(0, 0))
+        else:
+            start = parts.start**2 * size2
+            covariance += np.einsum("ie,ke,eu->uik", vectors, vectors, start)
+        return covariance / step.inputs.d, np.zeros_like(covariance)
     covariance = np.tensordot(coefficients, forms, axes=(0, 0)) / step.inputs.d
     starts = np.array([np.full_like(epsilon, rest), types.own, epsilon]) * types.size
     return covariance, np.tensordot(starts, forms[:3], axes=(0, 0))
@@ -348,6 +411,8 @@ def with_initial_weights(step: Step, types: Types, moments: StepMoments) -> tupl
     Only if these weights make much of a neuron's variance.
     """
     plane, linear = _weights_in_the_plane(step, types, moments)
+    if not step.is_gradient:
+        return types, plane
     inputs, neurons = step.inputs, step.laws.neurons
     q, share = _leading_start(step, types, linear)
     on_q = (linear @ q) / np.sqrt(_of_inputs(step, q) * inputs.d)
@@ -405,8 +470,6 @@ def with_initial_weights(step: Step, types: Types, moments: StepMoments) -> tupl
 def _types_are_derived(step: Step, second: Floats | None, share: float) -> bool:
     """Return whether initial weights of this share are types, with an index off v or without."""
     inputs, labels, one_size = step.inputs, step.labels, step.laws.neurons.one_size
-    if step.preconditioner is not None:
-        return False
     if second is None:
         along = step.overlap[0, 0]  # of v, in the groups
         eigenvector = (along @ inputs.s) ** 2 > MIN_ALIGNMENT * float(along @ inputs.s**2)
@@ -454,7 +517,10 @@ def with_special_weights(step: Step, types: Types, moments: StepMoments, plane: 
     """Return types whose inputs contain what M and S do to weights along special directions."""
     unit = np.eye(step.directions)
     alike = replace(moments, M=moments.mean * unit, S=moments.square * unit)
-    more = np.trace(plane - weights_in_the_plane(step, types, alike), axis1=1, axis2=2)
+    in_mean = weights_in_the_plane(step, types, alike)
+    if step.factor is not None and not step.laws.same_rows:
+        in_mean = np.multiply.outer(types.rho**2 / step.inputs.d, unit)
+    more = np.trace(plane - in_mean, axis1=1, axis2=2)
     special, plain = (_forms_in_the_plane(step, x)[2] for x in (moments, alike))
     moved = float(np.trace(special - plain)) / step.inputs.d
     return replace(
