@@ -31,6 +31,7 @@ from onegrad.theory.uniform.step import energy_of_long_rows
 LARGE_GROWTH = 100.0
 # beyond it predictions for activations of steep tails were off by a factor of two and more
 MAX_STEEPNESS, MIN_TAILS = 10.0, 5.0
+MIN_VARIATION = 1e-6  # of strengths between draws, relative
 
 
 class Neglected(enum.Enum):
@@ -70,9 +71,27 @@ def neglected_sizes(problem: Problem, evaluations: Sequence[Evaluation]) -> Term
     of_cases = [_sizes_of_case(problem, evaluation) for evaluation in evaluations]
     sizes = {term: float(np.mean([s[term] for s in of_cases])) for term in of_cases[0]}
     if not evaluations[0].regime.step.inputs.isotropic:
-        tests = np.array([evaluation.test for evaluation in evaluations])
-        sizes[Neglected.TEACHERS] = float(tests.std() / tests.mean()) / np.sqrt(len(tests))
+        sizes[Neglected.TEACHERS] = error_of_mean(evaluations)
     return sizes
+
+
+def error_of_mean(draws: Sequence[Evaluation]) -> float:
+    r"""Return the relative standard error of the mean of test errors over draws.
+
+    Draws are balanced in what errors follow most, :math:`\beta^\top\Sigma\beta` and the squared
+    length :math:`b^2` of the learned direction: the error of the mean is that of the rest.
+    """
+    tests = np.array([draw.test for draw in draws])
+    inputs = [draw.regime.step.inputs for draw in draws]
+    strengths = [x.draw.shares @ x.s for x in inputs if x.draw is not None]
+    squares = [draw.regime.step.b ** 2 for draw in draws]
+    balanced = np.column_stack([np.ones(len(tests)), strengths, squares])
+    balanced /= np.linalg.norm(balanced, axis=0).clip(1e-300)
+    along, sizes, _ = np.linalg.svd(balanced, full_matrices=False)
+    along = along[:, sizes > MIN_VARIATION]
+    rest = tests - along @ (along.T @ tests)
+    free = max(len(tests) - along.shape[1], 1)
+    return float(np.sqrt(rest @ rest / (free * len(tests))) / tests.mean())
 
 
 def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:

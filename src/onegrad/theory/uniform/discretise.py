@@ -51,7 +51,7 @@ from onegrad.theory.uniform.laws.rows import (
 from onegrad.theory.uniform.laws.table import Laws
 from onegrad.theory.uniform.pencil import Forms, InputProducts, Pencil
 from onegrad.theory.uniform.products import strong_products, with_products
-from onegrad.theory.uniform.rules import index_rule
+from onegrad.theory.uniform.rules import Rule, index_rule
 from onegrad.theory.uniform.second_step import (
     RESIDUAL_NODES,
     SecondStep,
@@ -103,6 +103,7 @@ class Steps:
     """What steps leave: neurons, and rows."""
 
     step: Step  # with the directions of all steps
+    readouts: Rule
     types: Types
     plane: Floats  # (U, p, p) covariance of weights along the special directions
     moments: StepMoments
@@ -122,12 +123,14 @@ class Regime:
     """What a step does to neurons: of this bars are made."""
 
     step: Step
+    readouts: Rule  # nodes and probabilities
     types: Types
     moments: StepMoments
     along_v: float  # mean share of a neuron's variance along v
     off_v: float  # and of that along one special direction off v
     steepness: float  # largest s/rho
     growth: float  # E r^2 of a second step over that of the first
+    variables: int  # of the fit
 
 
 @dataclass(frozen=True)
@@ -139,9 +142,12 @@ class Equations:
     labels: LabelProblem
 
 
-def discretise(laws: Laws, nodes: Nodes) -> Equations:
-    """Return the equations of laws with given nodes."""
-    steps = (one_step if laws.update.second is None else two_steps)(laws, nodes)
+def discretise(laws: Laws, nodes: Nodes, law: Rule | None = None) -> Equations:
+    """Return the equations of laws with given nodes.
+
+    law : nodes and probabilities of the readouts, in place of those that these laws ask for.
+    """
+    steps = (one_step if laws.update.second is None else two_steps)(laws, nodes, law)
     step, types, moments, plane = steps.step, steps.types, steps.moments, steps.plane
     d, n, s, fields = step.inputs.d, laws.ridge_count, step.inputs.s, steps.constant.shape[1]
     coherent = steps.second_order and step.coherent != 0.0
@@ -192,21 +198,24 @@ def discretise(laws: Laws, nodes: Nodes) -> Equations:
     largest = np.linalg.eigvalsh(plane[:, 1:, 1:])[:, -1] if step.directions > 1 else 0 * total
     regime = Regime(
         step,
+        steps.readouts,
         types,
         moments,
         along_v=float(types.weight @ (plane[:, 0, 0] / total)),
         off_v=float(types.weight @ (largest / total)),
         steepness=steps.steepness,
         growth=steps.growth,
+        variables=places.count,
     )
     return Equations(regime, pencil, labels)
 
 
-def one_step(laws: Laws, nodes: Nodes) -> Steps:
+def one_step(laws: Laws, nodes: Nodes, law: Rule | None) -> Steps:
     """Return what one step leaves."""
     step, deviation, points, moments = _first_step(laws, laws.same_rows)
     inputs, phi, n = step.inputs, step.inputs.d / laws.ridge_count, laws.ridge_count
-    types = neuron_types(step, moments, readouts(step, moments, nodes.readout))
+    law = law or readouts(step, moments, nodes.readout)
+    types = neuron_types(step, moments, law)
     plane = weights_in_the_plane(step, types, moments)
     types = with_special_weights(step, types, moments, plane)
     types, plane = with_initial_weights(step, types, moments)
@@ -259,6 +268,7 @@ def one_step(laws: Laws, nodes: Nodes) -> Steps:
     second_order = laws.neurons.one_size or laws.neurons.weights == "gaussian"
     return Steps(
         step,
+        law,
         types,
         plane,
         moments,
@@ -273,14 +283,14 @@ def one_step(laws: Laws, nodes: Nodes) -> Steps:
     )
 
 
-def two_steps(laws: Laws, nodes: Nodes) -> Steps:
+def two_steps(laws: Laws, nodes: Nodes, law: Rule | None) -> Steps:
     """Return what two steps leave."""
     again, same = laws.update.again, laws.same_rows
     step, deviation, points, moments = _first_step(laws, again or same)
     inputs, phi = step.inputs, step.inputs.d / laws.ridge_count
     assert laws.update.second is not None
     gamma = step.gamma + laws.update.second / float(np.sqrt(laws.neurons.N))
-    law = readouts(replace(step, gamma=gamma), moments, nodes.readout)
+    law = law or readouts(replace(step, gamma=gamma), moments, nodes.readout)
     first = neuron_types(step, moments, law)
     plane = weights_in_the_plane(step, first, moments)
     first = with_special_weights(step, first, moments, plane)
@@ -343,6 +353,7 @@ def two_steps(laws: Laws, nodes: Nodes) -> Steps:
         readings.append(Reading(second_rows, None, of_batches[0]))
     return Steps(
         both,
+        law,
         types,
         second.plane,
         replace(moments, M=np.pad(moments.M, (more, more))),

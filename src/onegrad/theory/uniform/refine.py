@@ -31,7 +31,6 @@ from onegrad.theory.uniform.laws.inputs import MANY_DRAWS, InputSpectrum
 from onegrad.theory.uniform.laws.labels import LabelLaw
 from onegrad.theory.uniform.laws.rows import INDEX_POINTS
 from onegrad.theory.uniform.laws.table import Laws, laws_of
-from onegrad.theory.uniform.solver import Solution
 from onegrad.theory.uniform.spread import spread
 
 QUADRATURE_TOLERANCE = 1e-3  # below the theory's own error: a few tenths of a percent at n = 1000
@@ -46,7 +45,6 @@ FINER_LEVELS = 4  # than the usual nodes, of fresh rows: until rtol is met
 SMALL_STEEPNESS, SMALL_ERROR = 0.5, 2.5e-4
 # of r, of rows in step and ridge: for readouts of one size, and for others
 BINS, BINS_OF_MANY_READOUTS = (12, 24, 48), (4, 8, 16)
-NODES_OF_DRAWS = Nodes(residual=8, bins=6, index=4 / 3, readout=5 / 3)
 # of a neuron's variance in one direction of the inputs, that types leave: beyond it predictions
 # were 36 to 73 % off, up to 0.3 within 25 %
 MAX_SHARE = 0.35
@@ -66,13 +64,9 @@ class Refinement:
     test: float
     squared_loss: float
     cases: tuple[Evaluation, ...]
+    last: Evaluation  # to start others from
     quadrature_error: float
     resolved: bool  # whether the tolerance was met
-
-    @property
-    def last(self) -> Solution:
-        """The solution to start others from."""
-        return self.cases[-1].solution
 
 
 @one_blas_thread
@@ -113,7 +107,7 @@ def uniform_errors(
 def refine(
     problem: Problem,
     rtol: float,
-    start: Solution | None = None,
+    start: Evaluation | None = None,
     nodes: Nodes | None = None,
     spectrum: InputSpectrum | None = None,
 ) -> Refinement:
@@ -121,22 +115,37 @@ def refine(
     require_derived(problem, spectrum)
     cases = laws_of(problem, spectrum)
     if nodes is not None:
-        return mean_of(evaluate(cases, nodes, start), float("nan"))
+        return mean_of(evaluate(cases, nodes, start))
     if cases[0].inputs.isotropic:
         return refine_cases(cases, rtol, start)
-    variables = discretise(cases[0], NODES_OF_DRAWS).labels.places.count
+    middle = sorted(cases, key=label_strength)[len(cases) // 2]
+    typical = mean_of(evaluate([middle], first_nodes(middle), start))
+    variables = typical.last.regime.variables
     if variables > MANY_VARIABLES:
         cases, rtol = laws_of(problem, spectrum, VERY_FEW_DRAWS), LOOSE_TOLERANCE
-    draws = mean_of(evaluate_draws(cases, start))
-    regimes = [case.regime for case in draws.cases]
+    draws = evaluate_draws(cases, typical.last)
+    regimes = [case.regime for case in draws]
     share = float(np.mean([max(x.along_v, x.off_v) for x in regimes]))
     if share > MAX_SHARE and spectrum is None:  # bars say what rows of a user are worth
         covered = "steps that leave no direction of the inputs most of a neuron's variance"
         raise OutOfScope("uniform", "eta", problem.step, covered)
-    if error_of_mean(draws) > MAX_ERROR_OF_MEAN and variables <= FEW_VARIABLES:
-        cases = laws_of(problem, spectrum, MANY_DRAWS[cases[0].neurons.one_size])
-        draws = mean_of(evaluate_draws(cases, draws.last))
-    return corrected(draws, rtol)
+    if bars.error_of_mean(draws) > MAX_ERROR_OF_MEAN and variables <= FEW_VARIABLES:
+        cases = laws_of(problem, spectrum, MANY_DRAWS[middle.neurons.one_size])
+        draws = evaluate_draws(cases, typical.last)
+    return corrected(draws, typical, rtol)
+
+
+def first_nodes(laws: Laws) -> Nodes:
+    """Return the fewest nodes of a case."""
+    if laws.same_rows and laws.update.second is None:
+        return Nodes(bins=(BINS if laws.neurons.one_size else BINS_OF_MANY_READOUTS)[0])
+    return Nodes()
+
+
+def label_strength(laws: Laws) -> float:
+    r"""Return :math:`\beta^\top\Sigma\beta` of a draw, which errors follow most."""
+    assert laws.inputs.draw is not None
+    return float(laws.inputs.draw.shares @ laws.inputs.s)
 
 
 def require_derived(problem: Problem, spectrum: InputSpectrum | None) -> None:
@@ -157,14 +166,25 @@ def require_derived(problem: Problem, spectrum: InputSpectrum | None) -> None:
         raise OutOfScope("uniform", "teacher", problem.teacher_function.name, covered)
 
 
-def refine_cases(cases: Sequence[Laws], rtol: float, start: Solution | None) -> Refinement:
-    """Evaluate all cases with more and more nodes until rtol is met."""
+def refine_cases(
+    cases: Sequence[Laws],
+    rtol: float,
+    start: Evaluation | None,
+    first: Refinement | None = None,
+    coarser: Refinement | None = None,
+) -> Refinement:
+    """Evaluate all cases with more and more nodes until rtol is met.
+
+    first, coarser : with the first nodes and with those of draws, where these are evaluated.
+    """
+    first = first or mean_of(evaluate(cases, first_nodes(cases[0]), start))
     if cases[0].same_rows and cases[0].update.second is None:
-        return refine_bins(cases, rtol, start)
-    usual = mean_of(evaluate(cases, Nodes(), start))
-    if usual.cases[0].regime.steepness < SMALL_STEEPNESS and rtol >= SMALL_ERROR:
-        return replace(usual, quadrature_error=SMALL_ERROR)
-    finest, change = usual, change_with(usual.cases, scaled(1 / COARSER))
+        return refine_bins(cases, rtol, first)
+    if first.cases[0].regime.steepness < SMALL_STEEPNESS and rtol >= SMALL_ERROR:
+        return replace(first, quadrature_error=SMALL_ERROR)
+    if coarser is None:
+        coarser = mean_of(evaluate_roughly(cases, scaled(1 / COARSER), first.cases))
+    finest, change = first, relative_change(coarser, first)
     error = SHRINKING * change
     for level in range(1, 1 + FINER_LEVELS):
         if error <= rtol:
@@ -176,10 +196,9 @@ def refine_cases(cases: Sequence[Laws], rtol: float, start: Solution | None) -> 
     return replace(finest, quadrature_error=error, resolved=error <= rtol)
 
 
-def refine_bins(cases: Sequence[Laws], rtol: float, start: Solution | None) -> Refinement:
+def refine_bins(cases: Sequence[Laws], rtol: float, first: Refinement) -> Refinement:
     """Evaluate all cases with more and more bins until rtol is met; the last two extrapolate."""
-    counts = BINS if cases[0].neurons.one_size else BINS_OF_MANY_READOUTS
-    finer = mean_of(evaluate(cases, Nodes(bins=counts[0]), start))
+    counts, finer = BINS if cases[0].neurons.one_size else BINS_OF_MANY_READOUTS, first
     for bins in counts[1:]:
         coarser, finer = finer, mean_of(evaluate(cases, Nodes(bins=bins), finer.last))
         error = SHRINKING * relative_change(coarser, finer)
@@ -192,20 +211,25 @@ def refine_bins(cases: Sequence[Laws], rtol: float, start: Solution | None) -> R
     return replace(finer, **extrapolated, quadrature_error=error, resolved=error <= rtol)
 
 
-def corrected(draws: Refinement, rtol: float) -> Refinement:
-    """Return the mean over draws times what more nodes do to a middle one of them."""
-    middle = sorted(draws.cases, key=lambda case: case.test)[len(draws.cases) // 2]
-    enough = max(rtol, OF_ERROR_OF_MEAN * error_of_mean(draws))
-    one = refine_cases([middle.regime.step.laws], enough, middle.solution)
-    train, test = one.train / middle.train, one.test / middle.test
+def corrected(draws: Sequence[Evaluation], typical: Refinement, rtol: float) -> Refinement:
+    """Return the mean over draws times what more nodes do to a typical one of them."""
+    laws = typical.last.regime.step.laws
+    coarse = mean_of(evaluate_roughly([laws], nodes_of_draws(laws), typical.cases))
+    enough = max(rtol, OF_ERROR_OF_MEAN * bars.error_of_mean(draws))
+    fine, mean = refine_cases([laws], enough, None, typical, coarse), mean_of(draws)
+    train, test = fine.train / coarse.train, fine.test / coarse.test
     return replace(
-        draws,
-        train=train * draws.train,
-        test=test * draws.test,
-        squared_loss=train * draws.squared_loss,
-        quadrature_error=one.quadrature_error,
-        resolved=one.resolved,
+        fine,
+        train=train * mean.train,
+        test=test * mean.test,
+        squared_loss=train * mean.squared_loss,
+        cases=mean.cases,
     )
+
+
+def nodes_of_draws(laws: Laws) -> Nodes:
+    """Return the nodes of draws: coarser ones, and types as with the first nodes."""
+    return replace(scaled(1 / COARSER), bins=first_nodes(laws).bins)
 
 
 def scaled(factor: float) -> Nodes:
@@ -219,48 +243,45 @@ def scaled(factor: float) -> Nodes:
     )
 
 
-def evaluate(cases: Sequence[Laws], nodes: Nodes, start: Solution | None) -> list[Evaluation]:
+def evaluate(
+    cases: Sequence[Laws], nodes: Nodes, start: Evaluation | None
+) -> list[Evaluation]:
     """Return the errors of cases, each from the solution of the one before it."""
-    evaluations: list[Evaluation] = []
+    evaluations = [] if start is None else [start]
     for laws in cases:
-        evaluations.append(errors(laws, nodes, start))
-        start = evaluations[-1].solution
-    return evaluations
+        evaluations.append(errors(laws, nodes, evaluations[-1:]))
+    return evaluations[-len(cases) :]
 
 
-def evaluate_draws(cases: Sequence[Laws], start: Solution | None) -> list[Evaluation]:
-    """Return the errors of draws: the first as accurately as of any case, others from there."""
-    draws = [errors(cases[0], NODES_OF_DRAWS, start)]
-    for laws in cases[1:]:
-        draws.append(errors(laws, NODES_OF_DRAWS, near=draws[-1]))
-    return draws
+def evaluate_roughly(
+    cases: Sequence[Laws], nodes: Nodes, starts: Sequence[Evaluation]
+) -> list[Evaluation]:
+    """Return the errors of cases to a part in a thousand, each from that of its start."""
+    return [errors(x, nodes, [near], rough=True) for x, near in zip(cases, starts, strict=True)]
 
 
-def mean_of(cases: Sequence[Evaluation], error: float = float("nan")) -> Refinement:
+def evaluate_draws(cases: Sequence[Laws], typical: Evaluation) -> list[Evaluation]:
+    """Return the errors of draws to a part in a thousand, each from others and a typical one."""
+    draws = [typical]
+    for laws in cases:
+        nodes, readouts = nodes_of_draws(laws), typical.regime.readouts
+        draws.append(errors(laws, nodes, draws, rough=True, readouts=readouts))
+    return draws[1:]
+
+
+def mean_of(cases: Sequence[Evaluation]) -> Refinement:
     """Return the mean over cases."""
     train, test, loss = (
         float(np.mean([getattr(case, name) for case in cases]))
         for name in ("train", "test", "squared_loss")
     )
-    return Refinement(train, test, loss, tuple(cases), error, resolved=True)
-
-
-def change_with(cases: Sequence[Evaluation], nodes: Nodes) -> float:
-    """Return the larger relative change of the means over cases with other nodes."""
-    laws = [case.regime.step.laws for case in cases]
-    others = [errors(x, nodes, near=case) for x, case in zip(laws, cases, strict=True)]
-    return relative_change(mean_of(others), mean_of(cases))
+    nothing_known = float("nan")
+    return Refinement(train, test, loss, tuple(cases), cases[-1], nothing_known, resolved=True)
 
 
 def relative_change(a: Refinement, b: Refinement) -> float:
     """Return the larger relative difference of train and test."""
     return max(abs(a.train / b.train - 1), abs(a.test / b.test - 1))
-
-
-def error_of_mean(means: Refinement) -> float:
-    """Return the relative standard error of the test error's mean over draws."""
-    tests = np.array([case.test for case in means.cases])
-    return float(tests.std() / tests.mean() / np.sqrt(len(tests)))
 
 
 def with_bars(problem: Problem, refinement: Refinement) -> Errors:

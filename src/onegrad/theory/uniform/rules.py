@@ -36,6 +36,7 @@ MIN_RELATIVE_NORM = 1e-9  # of a polynomial off those before it: below, there ar
 FACTORIALS = np.array([float(math.factorial(k)) for k in range(MAX_HERMITE_DEGREE + 1)])
 # of the law of r, of which smooth functions are averaged: resolvents off its support; not tuned
 NOISE_NODES, TAIL_NODES = 7, 16
+Rule = tuple[Floats, Floats]  # nodes and their probabilities
 ONE_NODE = np.zeros(1), np.ones(1)  # of what does not vary
 UNIFORM_READOUTS = 16  # nodes of a uniform readout: with 12, tanh was 0.1 % off after eta = n^0.75
 TWO_POINT_NODES = np.array([1.0, -1.0])  # of N(0, 1), exact to degree three
