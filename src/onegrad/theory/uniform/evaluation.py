@@ -33,6 +33,7 @@ class Evaluation:
     test: float
     penalty: float
     gap: float  # direct over total response to the penalty
+    reaction: float  # of the shares: the test error over the one without it
     solution: Solution  # to start others from
     response: Response
     leading_order: bool  # without shares
@@ -60,8 +61,8 @@ def errors(
     Near interpolation, where shares of order 1/n grow beyond any size, they are left out.
 
     starts : evaluations of similar equations, of which the last with as many types serves.
-    rough : errors are good to a part in a thousand, and the response to the penalty that of the
-        start, if there is one.
+    rough : errors are good to a part in a thousand; the responses to the penalty, and of the
+        shares, are those of the start, if there is one.
     readouts : nodes and probabilities of readouts, in place of those that these laws ask for.
     """
     eq = discretise(laws, nodes or Nodes(), readouts)
@@ -92,20 +93,25 @@ def _errors(eq: Equations, start: Evaluation | None, rough: bool) -> Evaluation:
         changes = np.zeros((2, len(solution.x)))
         changes[: len(start.response.changes)] = start.response.changes
         response = respond(eq.labels, solution, [TEST, RIDGE], changes)
+    test = response.slopes[0]
+    reaction = test / response.slopes_at_shares[0]
     if len(response.slopes) > 1:
         # d delta/d lambda is one without the reaction of the rest; types count as ridge uses them:
         # those of very large readouts may react a million times more
-        a, reaction = solution.state.a, -response.log_a[1] * solution.state.delta
-        gap = float(a.sum() / (a @ reaction))
+        a, growth = solution.state.a, -response.log_a[1] * solution.state.delta
+        gap = float(a.sum() / (a @ growth))
         penalty = eq.pencil.ridge * response.slopes[1]
     else:
         assert start is not None
         gap, penalty = start.gap, start.penalty / start.train * response.objective
+        reaction = start.reaction
+        test *= reaction
     return Evaluation(
         train=response.objective,
-        test=response.slopes[0],
+        test=test,
         penalty=penalty,
         gap=gap,
+        reaction=reaction,
         solution=solution,
         response=response,
         leading_order=eq.labels.leading_order,

@@ -214,7 +214,8 @@ def refine_bins(cases: Sequence[Laws], rtol: float, first: Refinement) -> Refine
 def corrected(draws: Sequence[Evaluation], typical: Refinement, rtol: float) -> Refinement:
     """Return the mean over draws times what more nodes do to a typical one of them."""
     laws = typical.last.regime.step.laws
-    coarse = mean_of(evaluate_roughly([laws], nodes_of_draws(laws), typical.cases))
+    same = [draw for draw in draws if draw.regime.step.laws is laws]
+    coarse = mean_of(same or evaluate_draws([laws], typical.last))
     enough = max(rtol, OF_ERROR_OF_MEAN * bars.error_of_mean(draws))
     fine, mean = refine_cases([laws], enough, None, typical, coarse), mean_of(draws)
     train, test = fine.train / coarse.train, fine.test / coarse.test
