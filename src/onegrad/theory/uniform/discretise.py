@@ -142,12 +142,12 @@ class Equations:
     labels: LabelProblem
 
 
-def discretise(laws: Laws, nodes: Nodes, law: Rule | None = None) -> Equations:
+def discretise(laws: Laws, nodes: Nodes, like: Regime | None = None) -> Equations:
     """Return the equations of laws with given nodes.
 
-    law : nodes and probabilities of the readouts, in place of those that these laws ask for.
+    like : a regime that is much alike, of which the kinds of types are taken.
     """
-    steps = (one_step if laws.update.second is None else two_steps)(laws, nodes, law)
+    steps = (one_step if laws.update.second is None else two_steps)(laws, nodes, like)
     step, types, moments, plane = steps.step, steps.types, steps.moments, steps.plane
     d, n, s, fields = step.inputs.d, laws.ridge_count, step.inputs.s, steps.constant.shape[1]
     coherent = steps.second_order and step.coherent != 0.0
@@ -210,15 +210,16 @@ def discretise(laws: Laws, nodes: Nodes, law: Rule | None = None) -> Equations:
     return Equations(regime, pencil, labels)
 
 
-def one_step(laws: Laws, nodes: Nodes, law: Rule | None) -> Steps:
+def one_step(laws: Laws, nodes: Nodes, like: Regime | None = None) -> Steps:
     """Return what one step leaves."""
     step, deviation, points, moments = _first_step(laws, laws.same_rows)
     inputs, phi, n = step.inputs, step.inputs.d / laws.ridge_count, laws.ridge_count
-    law = law or readouts(step, moments, nodes.readout)
+    law = like.readouts if like else readouts(step, moments, nodes.readout)
     types = neuron_types(step, moments, law)
     plane = weights_in_the_plane(step, types, moments)
     types = with_special_weights(step, types, moments, plane)
-    types, plane = with_initial_weights(step, types, moments)
+    along_v_as_types = None if like is None else like.types.initial is not None
+    types, plane = with_initial_weights(step, types, moments, along_v_as_types)
     along_v, rho2 = plane[:, 0, 0], types.rho**2
     variables = RowVariables(
         step.directions, len(moments.constraints), step.indices, laws.same_rows and step.full
@@ -283,14 +284,14 @@ def one_step(laws: Laws, nodes: Nodes, law: Rule | None) -> Steps:
     )
 
 
-def two_steps(laws: Laws, nodes: Nodes, law: Rule | None) -> Steps:
+def two_steps(laws: Laws, nodes: Nodes, like: Regime | None = None) -> Steps:
     """Return what two steps leave."""
     again, same = laws.update.again, laws.same_rows
     step, deviation, points, moments = _first_step(laws, again or same)
     inputs, phi = step.inputs, step.inputs.d / laws.ridge_count
     assert laws.update.second is not None
     gamma = step.gamma + laws.update.second / float(np.sqrt(laws.neurons.N))
-    law = law or readouts(replace(step, gamma=gamma), moments, nodes.readout)
+    law = like.readouts if like else readouts(replace(step, gamma=gamma), moments, nodes.readout)
     first = neuron_types(step, moments, law)
     plane = weights_in_the_plane(step, first, moments)
     first = with_special_weights(step, first, moments, plane)

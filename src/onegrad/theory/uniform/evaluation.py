@@ -18,7 +18,6 @@ from onegrad.theory.uniform.fit import quadratic_problem, special_shares
 from onegrad.theory.uniform.laws.table import Laws
 from onegrad.theory.uniform.pencil import Parameter
 from onegrad.theory.uniform.response import ROUGH_RESPONSE_TOLERANCES, Response, respond
-from onegrad.theory.uniform.rules import Rule
 from onegrad.theory.uniform.solver import ROUGH_TOLERANCES, TOLERANCES, Packing, Solution, solve
 
 TEST, RIDGE = Parameter(test=1.0), Parameter(ridge=1.0)
@@ -54,7 +53,7 @@ def errors(
     nodes: Nodes | None = None,
     starts: Sequence[Evaluation] = (),
     rough: bool = False,
-    readouts: Rule | None = None,
+    like: Regime | None = None,
 ) -> Evaluation:
     """Return the errors at one case of a problem's laws.
 
@@ -63,9 +62,9 @@ def errors(
     starts : evaluations of similar equations, of which the last with as many types serves.
     rough : errors are good to a part in a thousand; the responses to the penalty, and of the
         shares, are those of the start, if there is one.
-    readouts : nodes and probabilities of readouts, in place of those that these laws ask for.
+    like : a regime that is much alike, of which the kinds of types are taken.
     """
-    eq = discretise(laws, nodes or Nodes(), readouts)
+    eq = discretise(laws, nodes or Nodes(), like)
     length = Packing.of(eq.pencil).length
     start = next((x for x in reversed(starts) if len(x.solution.x) == length), None)
     if rough and start is not None and start.leading_order:

@@ -118,7 +118,7 @@ def refine(
         return mean_of(evaluate(cases, nodes, start))
     if cases[0].inputs.isotropic:
         return refine_cases(cases, rtol, start)
-    middle = sorted(cases, key=label_strength)[len(cases) // 2]
+    middle = sorted(cases, key=lambda case: case.inputs.label_strength)[len(cases) // 2]
     typical = mean_of(evaluate([middle], first_nodes(middle), start))
     variables = typical.last.regime.variables
     if variables > MANY_VARIABLES:
@@ -130,7 +130,7 @@ def refine(
         covered = "steps that leave no direction of the inputs most of a neuron's variance"
         raise OutOfScope("uniform", "eta", problem.step, covered)
     if bars.error_of_mean(draws) > MAX_ERROR_OF_MEAN and variables <= FEW_VARIABLES:
-        cases = laws_of(problem, spectrum, MANY_DRAWS[middle.neurons.one_size])
+        cases = laws_of(problem, spectrum, MANY_DRAWS)
         draws = evaluate_draws(cases, typical.last)
     return corrected(draws, typical, rtol)
 
@@ -140,12 +140,6 @@ def first_nodes(laws: Laws) -> Nodes:
     if laws.same_rows and laws.update.second is None:
         return Nodes(bins=(BINS if laws.neurons.one_size else BINS_OF_MANY_READOUTS)[0])
     return Nodes()
-
-
-def label_strength(laws: Laws) -> float:
-    r"""Return :math:`\beta^\top\Sigma\beta` of a draw, which errors follow most."""
-    assert laws.inputs.draw is not None
-    return float(laws.inputs.draw.shares @ laws.inputs.s)
 
 
 def require_derived(problem: Problem, spectrum: InputSpectrum | None) -> None:
@@ -265,8 +259,8 @@ def evaluate_draws(cases: Sequence[Laws], typical: Evaluation) -> list[Evaluatio
     """Return the errors of draws to a part in a thousand, each from others and a typical one."""
     draws = [typical]
     for laws in cases:
-        nodes, readouts = nodes_of_draws(laws), typical.regime.readouts
-        draws.append(errors(laws, nodes, draws, rough=True, readouts=readouts))
+        nodes = nodes_of_draws(laws)
+        draws.append(errors(laws, nodes, draws, rough=True, like=typical.regime))
     return draws[1:]
 
 

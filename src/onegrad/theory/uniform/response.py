@@ -68,7 +68,7 @@ def respond(
         """Return one pass at complex numbers whose imaginary parts are derivatives."""
         point = packing.unpack(x + 1j * COMPLEX_STEP * dx)
         at = shares if change is None else _moved_shares(shares, change)
-        return evaluate(pencil, *point, at, _imaginary(parameter))
+        return evaluate(pencil, *point, at, _imaginary(parameter), solution.state)
 
     def left(dx: Floats, *source: Parameter | Shares | None) -> Floats:
         state = moved(dx, *source)  # type: ignore[arg-type]

@@ -318,19 +318,24 @@ def _forms_in_the_plane(step: Step, moments: StepMoments) -> list[Floats]:
     return [B @ form @ B.T for form in forms]
 
 
-def with_initial_weights(step: Step, types: Types, moments: StepMoments) -> tuple[Types, Floats]:
+def with_initial_weights(
+    step: Step, types: Types, moments: StepMoments, wanted: bool | None = None
+) -> tuple[Types, Floats]:
     """Return types, and their weights in the plane, with nodes of initial weights along v.
 
     Only if these weights make much of a neuron's variance, and v is nearly an eigenvector; rows of
     step and ridge must be apart.
+
+    wanted : whether there are nodes, where that is known.
     """
     plane, on_v = _weights_in_the_plane(step, types, moments)
-    share = float(types.weight @ (on_v[:, 0] ** 2 / types.rho**2))
-    smallest = MIN_INITIAL_SHARE[step.laws.neurons.one_size]
-    if share < smallest or step.laws.same_rows or step.preconditioner is not None:
-        return types, plane
-    along = step.overlap[0, 0]  # of v, in the groups
-    if (along @ step.inputs.s) ** 2 < MIN_ALIGNMENT * float(along @ step.inputs.s**2):
+    if wanted is None:
+        share = float(types.weight @ (on_v[:, 0] ** 2 / types.rho**2))
+        apart = not step.laws.same_rows and step.preconditioner is None
+        along = step.overlap[0, 0]  # of v, in the groups
+        aligned = (along @ step.inputs.s) ** 2 >= MIN_ALIGNMENT * float(along @ step.inputs.s**2)
+        wanted = apart and aligned and share >= MIN_INITIAL_SHARE[step.laws.neurons.one_size]
+    if not wanted:
         return types, plane
     inputs, neurons = step.inputs, step.laws.neurons
     nodes, p = gauss_hermite(NODES_ALONG_V[neurons.one_size])
