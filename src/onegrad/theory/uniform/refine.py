@@ -25,9 +25,9 @@ from onegrad.theory.uniform.concerns import (
     concerns,
     require_covered,
 )
-from onegrad.theory.uniform.discretise import Nodes, discretise
+from onegrad.theory.uniform.discretise import Nodes
 from onegrad.theory.uniform.evaluation import Evaluation, errors
-from onegrad.theory.uniform.laws.inputs import MANY_DRAWS, InputSpectrum
+from onegrad.theory.uniform.laws.inputs import MORE_DRAWS, InputSpectrum
 from onegrad.theory.uniform.laws.labels import LabelLaw
 from onegrad.theory.uniform.laws.rows import INDEX_POINTS
 from onegrad.theory.uniform.laws.table import Laws, laws_of
@@ -45,9 +45,10 @@ FINER_LEVELS = 4  # than the usual nodes, of fresh rows: until rtol is met
 SMALL_STEEPNESS, SMALL_ERROR = 0.5, 2.5e-4
 # of r, of rows in step and ridge: for readouts of one size, and for others
 BINS, BINS_OF_MANY_READOUTS = (12, 24, 48), (4, 8, 16)
-# of a neuron's variance in one direction of the inputs, that types leave: beyond it predictions
-# were 36 to 73 % off, up to 0.3 within 25 %
-MAX_SHARE = 0.35
+# of a neuron's variance in one direction of the inputs, that types leave, and how many times the
+# noise of M multiplies weights along the strongest one: beyond both predictions were 20 to 90 % off
+# and more, beyond one of them within 25 % and their bars
+MAX_SHARE, MAX_MULTIPLIED_WEIGHT = 0.35, 50.0
 # variables of the fit up to which many draws take no more than seconds, and from which one does
 FEW_VARIABLES, MANY_VARIABLES = 300, 800
 VERY_FEW_DRAWS, LOOSE_TOLERANCE = 2, 0.05
@@ -124,14 +125,14 @@ def refine(
     if variables > MANY_VARIABLES:
         cases, rtol = laws_of(problem, spectrum, VERY_FEW_DRAWS), LOOSE_TOLERANCE
     draws = evaluate_draws(cases, typical.last)
-    regimes = [case.regime for case in draws]
-    share = float(np.mean([max(x.along_v, x.off_v) for x in regimes]))
-    if share > MAX_SHARE and spectrum is None:  # bars say what rows of a user are worth
-        covered = "steps that leave no direction of the inputs most of a neuron's variance"
+    share = float(np.mean([max(x.regime.along_v, x.regime.off_v) for x in draws]))
+    multiplied = float(np.mean([x.regime.step.multiplied_weight for x in draws]))
+    # bars say what rows of a user are worth
+    if share > MAX_SHARE and multiplied > MAX_MULTIPLIED_WEIGHT and spectrum is None:
+        covered = "steps that do not multiply weights many times along a strong direction of inputs"
         raise OutOfScope("uniform", "eta", problem.step, covered)
     if bars.error_of_mean(draws) > MAX_ERROR_OF_MEAN and variables <= FEW_VARIABLES:
-        cases = laws_of(problem, spectrum, MANY_DRAWS)
-        draws = evaluate_draws(cases, typical.last)
+        draws += evaluate_draws(laws_of(problem, spectrum, MORE_DRAWS), typical.last)
     return corrected(draws, typical, rtol)
 
 
@@ -181,7 +182,7 @@ def refine_cases(
     finest, change = first, relative_change(coarser, first)
     error = SHRINKING * change
     for level in range(1, 1 + FINER_LEVELS):
-        if error <= rtol:
+        if error <= rtol or finest.last.regime.variables > MANY_VARIABLES:
             break
         before, coarser = change, finest
         finest = mean_of(evaluate(cases, scaled(COARSER**level), coarser.last))
@@ -238,9 +239,7 @@ def scaled(factor: float) -> Nodes:
     )
 
 
-def evaluate(
-    cases: Sequence[Laws], nodes: Nodes, start: Evaluation | None
-) -> list[Evaluation]:
+def evaluate(cases: Sequence[Laws], nodes: Nodes, start: Evaluation | None) -> list[Evaluation]:
     """Return the errors of cases, each from the solution of the one before it."""
     evaluations = [] if start is None else [start]
     for laws in cases:
