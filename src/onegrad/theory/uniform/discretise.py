@@ -100,7 +100,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Steps:
-    """What steps leave: neurons, and rows."""
+    """Neurons and rows as steps leave them."""
 
     step: Step  # with the directions of all steps
     readouts: Rule
@@ -120,7 +120,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Regime:
-    """What a step does to neurons: of this bars are made."""
+    """Effect of a step on the neurons, of which bars are made."""
 
     step: Step
     readouts: Rule  # nodes and probabilities

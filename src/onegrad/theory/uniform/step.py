@@ -161,7 +161,7 @@ class Step:
 
     @property
     def multiplied_weight(self) -> float:
-        r"""How many times M's noise multiplies weights along the strongest direction of the inputs.
+        r"""Factor of weights along the strongest direction of the inputs, by M's noise.
 
         .. math:: 2|c_2|\gamma s_{\max}\sqrt{\varphi_0Er^2}
         """

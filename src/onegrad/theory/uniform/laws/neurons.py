@@ -319,23 +319,23 @@ def _forms_in_the_plane(step: Step, moments: StepMoments) -> list[Floats]:
 
 
 def with_initial_weights(
-    step: Step, types: Types, moments: StepMoments, wanted: bool | None = None
+    step: Step, types: Types, moments: StepMoments, has_nodes: bool | None = None
 ) -> tuple[Types, Floats]:
     """Return types, and their weights in the plane, with nodes of initial weights along v.
 
     Only if these weights make much of a neuron's variance, and v is nearly an eigenvector; rows of
     step and ridge must be apart.
 
-    wanted : whether there are nodes, where that is known.
+    has_nodes : whether there are, where similar laws say it.
     """
     plane, on_v = _weights_in_the_plane(step, types, moments)
-    if wanted is None:
+    if has_nodes is None:
         share = float(types.weight @ (on_v[:, 0] ** 2 / types.rho**2))
         apart = not step.laws.same_rows and step.preconditioner is None
         along = step.overlap[0, 0]  # of v, in the groups
         aligned = (along @ step.inputs.s) ** 2 >= MIN_ALIGNMENT * float(along @ step.inputs.s**2)
-        wanted = apart and aligned and share >= MIN_INITIAL_SHARE[step.laws.neurons.one_size]
-    if not wanted:
+        has_nodes = apart and aligned and share >= MIN_INITIAL_SHARE[step.laws.neurons.one_size]
+    if not has_nodes:
         return types, plane
     inputs, neurons = step.inputs, step.laws.neurons
     nodes, p = gauss_hermite(NODES_ALONG_V[neurons.one_size])
