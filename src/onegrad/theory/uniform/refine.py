@@ -132,7 +132,8 @@ def refine(
         covered = "steps that do not multiply weights many times along a strong direction of inputs"
         raise OutOfScope("uniform", "eta", problem.step, covered)
     if bars.error_of_mean(draws) > MAX_ERROR_OF_MEAN and variables <= FEW_VARIABLES:
-        draws += evaluate_draws(laws_of(problem, spectrum, MORE_DRAWS), typical.last)
+        more = laws_of(problem, spectrum, MORE_DRAWS[middle.neurons.one_size])
+        draws += evaluate_draws(more, typical.last)
     return corrected(draws, typical, rtol)
 
 
