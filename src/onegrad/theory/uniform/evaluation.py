@@ -80,18 +80,13 @@ def _without_shares(eq: Equations) -> Equations:
 
 
 def _errors(eq: Equations, start: Evaluation | None, rough: bool) -> Evaluation:
-    if start is None:
-        solution = solve_equations(eq)
-        response = respond(eq.labels, solution, [TEST, RIDGE])
-    elif rough:
+    if rough and start is not None:
         solution = solve_equations(eq, start.solution, ROUGH_TOLERANCES)
         changes = start.response.changes[:1]
         response = respond(eq.labels, solution, [TEST], changes, ROUGH_RESPONSE_TOLERANCES)
     else:
-        solution = solve_equations(eq, start.solution)
-        changes = np.zeros((2, len(solution.x)))
-        changes[: len(start.response.changes)] = start.response.changes
-        response = respond(eq.labels, solution, [TEST, RIDGE], changes)
+        solution = solve_equations(eq, None if start is None else start.solution)
+        response = respond(eq.labels, solution, [TEST, RIDGE])
     test = response.slopes[0]
     reaction = test / response.slopes_at_shares[0]
     if len(response.slopes) > 1:

@@ -45,10 +45,10 @@ FINER_LEVELS = 4  # than the usual nodes, of fresh rows: until rtol is met
 SMALL_STEEPNESS, SMALL_ERROR = 0.5, 2.5e-4
 # of r, of rows in step and ridge: for readouts of one size, and for others
 BINS, BINS_OF_MANY_READOUTS = (12, 24, 48), (4, 8, 16)
-# of a neuron's variance in one direction of the inputs, that types leave, and how many times the
-# noise of M multiplies weights along the strongest one: beyond both predictions were 20 to 90 % off
-# and more, beyond one of them within 25 % and their bars
-MAX_SHARE, MAX_MULTIPLIED_WEIGHT = 0.35, 50.0
+# of a neuron's variance in one direction of the inputs, that types leave: beyond the first bars make
+# no statement; beyond the second predictions are 20 to 90 % off and more where the noise of M
+# multiplies weights along the strongest direction so many times, else within 25 % and their bars
+MAX_SHARE, LARGE_SHARE, MAX_MULTIPLIED_WEIGHT = 0.7, 0.35, 50.0
 # variables of the fit up to which many draws take no more than seconds, and from which one does
 FEW_VARIABLES, MANY_VARIABLES = 300, 800
 VERY_FEW_DRAWS, LOOSE_TOLERANCE = 2, 0.05
@@ -127,9 +127,9 @@ def refine(
     draws = evaluate_draws(cases, typical.last)
     share = float(np.mean([max(x.regime.along_v, x.regime.off_v) for x in draws]))
     multiplied = float(np.mean([x.regime.step.multiplied_weight for x in draws]))
-    # bars say what rows of a user are worth
-    if share > MAX_SHARE and multiplied > MAX_MULTIPLIED_WEIGHT and spectrum is None:
-        covered = "steps that do not multiply weights many times along a strong direction of inputs"
+    largest = LARGE_SHARE if multiplied > MAX_MULTIPLIED_WEIGHT else MAX_SHARE
+    if share > largest and spectrum is None:  # bars say what rows of a user are worth
+        covered = "steps that leave no direction of the inputs most of a neuron's variance"
         raise OutOfScope("uniform", "eta", problem.step, covered)
     if bars.error_of_mean(draws) > MAX_ERROR_OF_MEAN and variables <= FEW_VARIABLES:
         more = laws_of(problem, spectrum, MORE_DRAWS[middle.neurons.one_size])

@@ -24,7 +24,7 @@ from onegrad.theory.uniform.solver import COMPLEX_STEP, LinearEquations, Packing
 # good to 3e-5 at the second; where they change by more than `SETTLED`, near interpolation,
 # they go on: 1e-4 left 36 % of a test error there (fewer rows than inputs, ridge 2e-4)
 RESPONSE_TOLERANCES: tuple[float, ...] = (1e-3, 1e-5, 1e-6, 1e-7)
-SETTLED = 0.03  # the next change is about the square of one
+SETTLED = 0.02
 ROUGH_RESPONSE_TOLERANCES: tuple[float, ...] = (1e-3,)
 MAX_RESPONSE_ITERATIONS = 200
 
