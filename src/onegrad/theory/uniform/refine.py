@@ -45,8 +45,8 @@ FINER_LEVELS = 4  # than the usual nodes, of fresh rows: until rtol is met
 SMALL_STEEPNESS, SMALL_ERROR = 0.5, 2.5e-4
 # of r, of rows in step and ridge: for readouts of one size, and for others
 BINS, BINS_OF_MANY_READOUTS = (12, 24, 48), (4, 8, 16)
-# of a neuron's variance in one direction of the inputs, that types leave: beyond the first bars make
-# no statement; beyond the second predictions are 20 to 90 % off and more where the noise of M
+# of a neuron's variance in one direction of the inputs, that types leave: beyond the first bars
+# make no statement; beyond the second predictions are 20 to 90 % off and more where the noise of M
 # multiplies weights along the strongest direction so many times, else within 25 % and their bars
 MAX_SHARE, LARGE_SHARE, MAX_MULTIPLIED_WEIGHT = 0.7, 0.35, 50.0
 # variables of the fit up to which many draws take no more than seconds, and from which one does
