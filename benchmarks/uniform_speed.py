@@ -38,6 +38,10 @@ EXTENSIONS = {
     },
     "a preconditioned step": {"activation": "relu", "update": "preconditioned"},
     "power-law(0.5)": {"inputs": "power-law(0.5)"},
+    "power-law(0.5), ridge on the rows of the step": {
+        "inputs": "power-law(0.5)",
+        "ridge_rows": "same",
+    },
     "spiked(5)": {"inputs": "spiked(5)"},
     "spiked(20), two indices": {**WIDE, "inputs": "spiked(20)", "alpha": 0.5}
     | FULL_EVEN

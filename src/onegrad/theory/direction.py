@@ -52,13 +52,15 @@ def mean_readout(problem: Problem) -> float:
     return 1.0 if problem.readout == "constant" else 0.0
 
 
-def output_constants(problem: Problem) -> tuple[float, ...]:
+def output_constants(problem: Problem, c0: float | None = None) -> tuple[float, ...]:
     r"""Return equally likely values of :math:`c_0\sum_ia_i`, the constant of the initial output.
 
     It is :math:`c_0\sqrt N` for equal readouts, else :math:`c_0` times a standard normal, which
     two nodes replace.
+
+    c0 : mean output of a neuron; by default that of isotropic inputs.
     """
-    c0 = float(problem.sigma.c[0])
+    c0 = float(problem.sigma.c[0]) if c0 is None else c0
     if abs(c0) < MAX_CENTRED_MEAN:
         return (0.0,)
     if problem.readout == "constant":

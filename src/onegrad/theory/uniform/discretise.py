@@ -53,7 +53,7 @@ from onegrad.theory.uniform.laws.rows import (
 from onegrad.theory.uniform.laws.table import Laws
 from onegrad.theory.uniform.pencil import Forms, InputProducts, Isometry, Pencil
 from onegrad.theory.uniform.products import strong_products, with_products
-from onegrad.theory.uniform.rules import gauss_rule, index_rule
+from onegrad.theory.uniform.rules import Rule, gauss_rule, index_rule
 from onegrad.theory.uniform.second_step import (
     RESIDUAL_NODES,
     SecondStep,
@@ -108,6 +108,7 @@ class Steps:
     """The neurons and rows that steps leave."""
 
     step: Step  # with the directions of all steps
+    readouts: Rule
     types: Types
     plane: Floats  # (U, p, p) covariance of weights along the special directions
     moments: StepMoments
@@ -127,12 +128,14 @@ class Regime:
     """The numbers of a step and its neurons that bars are made of."""
 
     step: Step
+    readouts: Rule  # nodes and probabilities
     types: Types
     moments: StepMoments
     along_v: float  # mean share of a neuron's variance along v
     off_v: float  # and of that along one special direction off v
     steepness: float  # largest s/rho
     growth: float  # E r^2 of a second step over that of the first
+    variables: int  # of the fit
 
 
 @dataclass(frozen=True)
@@ -144,9 +147,12 @@ class Equations:
     labels: LabelProblem
 
 
-def discretise(laws: Laws, nodes: Nodes) -> Equations:
-    """Return the equations of laws with given nodes."""
-    steps = (one_step if laws.update.second is None else two_steps)(laws, nodes)
+def discretise(laws: Laws, nodes: Nodes, like: Regime | None = None) -> Equations:
+    """Return the equations of laws with given nodes.
+
+    like : a regime that is much alike, of which the kinds of types are taken.
+    """
+    steps = (one_step if laws.update.second is None else two_steps)(laws, nodes, like)
     step, types, moments, plane = steps.step, steps.types, steps.moments, steps.plane
     d, n, s, fields = step.inputs.d, laws.ridge_count, step.inputs.s, steps.constant.shape[1]
     coherent = steps.second_order and step.coherent != 0.0
@@ -198,25 +204,28 @@ def discretise(laws: Laws, nodes: Nodes) -> Equations:
     largest = np.linalg.eigvalsh(plane[:, 1:, 1:])[:, -1] if step.directions > 1 else 0 * total
     regime = Regime(
         step,
+        steps.readouts,
         types,
         moments,
         along_v=float(types.weight @ (plane[:, 0, 0] / total)),
         off_v=float(types.weight @ (largest / total)),
         steepness=steps.steepness,
         growth=steps.growth,
+        variables=places.count,
     )
     return Equations(regime, pencil, labels)
 
 
-def one_step(laws: Laws, nodes: Nodes) -> Steps:
+def one_step(laws: Laws, nodes: Nodes, like: Regime | None = None) -> Steps:
     """Return what one step leaves."""
     step, deviation, points, moments = _first_step(laws, laws.same_rows)
     inputs, phi, n = step.inputs, step.inputs.d / laws.ridge_count, laws.ridge_count
-    types = neuron_types(step, moments, readouts(step, moments, nodes.readout))
+    law = like.readouts if like else readouts(step, moments, nodes.readout)
+    types = neuron_types(step, moments, law)
     plane = weights_in_the_plane(step, types, moments)
     types = with_special_weights(step, types, moments, plane)
     if nodes.starts:
-        types, plane = with_initial_weights(step, types, moments)
+        types, plane = with_initial_weights(step, types, moments, like and like.types)
     second = None if types.initial is None else types.initial.second
     along_v, rho2 = plane[:, 0, 0], types.rho**2
     variables = RowVariables(
@@ -272,6 +281,7 @@ def one_step(laws: Laws, nodes: Nodes) -> Steps:
     second_order = second_order or step.factor is not None  # whose signal is as small
     return Steps(
         step,
+        law,
         types,
         plane,
         moments,
@@ -286,14 +296,14 @@ def one_step(laws: Laws, nodes: Nodes) -> Steps:
     )
 
 
-def two_steps(laws: Laws, nodes: Nodes) -> Steps:
+def two_steps(laws: Laws, nodes: Nodes, like: Regime | None = None) -> Steps:
     """Return what two steps leave."""
     again, same = laws.update.again, laws.same_rows
     step, deviation, points, moments = _first_step(laws, again or same)
     inputs, phi = step.inputs, step.inputs.d / laws.ridge_count
     assert laws.update.second is not None
     gamma = step.gamma + laws.update.second / float(np.sqrt(laws.neurons.N))
-    law = readouts(replace(step, gamma=gamma), moments, nodes.readout)
+    law = like.readouts if like else readouts(replace(step, gamma=gamma), moments, nodes.readout)
     first = neuron_types(step, moments, law)
     plane = weights_in_the_plane(step, first, moments)
     first = with_special_weights(step, first, moments, plane)
@@ -359,6 +369,7 @@ def two_steps(laws: Laws, nodes: Nodes) -> Steps:
         readings.append(Reading(second_rows, None, of_batches[0]))
     return Steps(
         both,
+        law,
         types,
         second.plane,
         replace(moments, M=np.pad(moments.M, (more, more))),

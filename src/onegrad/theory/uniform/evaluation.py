@@ -6,6 +6,7 @@ solution ended, and returns errors with what bars are made of.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +20,7 @@ from onegrad.theory.uniform.pencil import Parameter
 from onegrad.theory.uniform.response import ROUGH_RESPONSE_TOLERANCES, Response, respond
 from onegrad.theory.uniform.solver import ROUGH_TOLERANCES, TOLERANCES, Packing, Solution, solve
 
+TEST, RIDGE = Parameter(test=1.0), Parameter(ridge=1.0)
 PENALTY_STEP = 10.0  # between penalties, where a smaller one is solved from a larger one
 
 
@@ -30,6 +32,7 @@ class Evaluation:
     test: float
     penalty: float
     gap: float  # direct over total response to the penalty
+    reaction: float  # of the shares: the test error over the one without it
     solution: Solution  # to start others from
     response: Response
     leading_order: bool  # without shares
@@ -48,58 +51,67 @@ class Evaluation:
 def errors(
     laws: Laws,
     nodes: Nodes | None = None,
-    start: Solution | None = None,
-    near: Evaluation | None = None,
+    starts: Sequence[Evaluation] = (),
+    rough: bool = False,
+    like: Regime | None = None,
 ) -> Evaluation:
     """Return the errors at one case of a problem's laws.
 
     Near interpolation, where shares of order 1/n grow beyond any size, they are left out.
 
-    start : a solution of similar equations; where types of neurons are others it is not used.
-    near : another draw of these laws, or one with other nodes, to start from; errors are then good
-        to a part in a thousand.
+    starts : evaluations of similar equations, of which the last with as many types serves.
+    rough : errors are good to a part in a thousand; the responses to the penalty, and of the
+        shares, are those of the start, if there is one.
+    like : a regime that is much alike, of which the kinds of types are taken.
     """
-    eq = discretise(laws, nodes or Nodes())
-    if near is not None and len(near.solution.x) != Packing.of(eq.pencil).length:
-        near = None
-    if near is not None and near.leading_order:
-        return _errors(_without_shares(eq), start, near)
+    eq = discretise(laws, nodes or Nodes(), like)
+    length = Packing.of(eq.pencil).length
+    start = next((x for x in reversed(starts) if len(x.solution.x) == length), None)
+    if rough and start is not None and start.leading_order:
+        return _errors(_without_shares(eq), start, rough)
     try:
-        return _errors(eq, start, near)
+        return _errors(eq, start, rough)
     except NotConverged:
-        return _errors(_without_shares(eq), start)
+        return _errors(_without_shares(eq), start, rough=False)
 
 
 def _without_shares(eq: Equations) -> Equations:
     return replace(eq, labels=replace(eq.labels, leading_order=True))
 
 
-def _errors(eq: Equations, start: Solution | None, near: Evaluation | None = None) -> Evaluation:
-    parameters = [Parameter(test=1.0), Parameter(ridge=1.0)]
-    if near is None:
-        solution = solve_equations(eq, start)
-        response = respond(eq.labels, solution, parameters)
+def _errors(eq: Equations, start: Evaluation | None, rough: bool) -> Evaluation:
+    if rough and start is not None:
+        solution = solve_equations(eq, start.solution, ROUGH_TOLERANCES)
+        changes = start.response.changes[:1]
+        response = respond(eq.labels, solution, [TEST], changes, ROUGH_RESPONSE_TOLERANCES)
     else:
-        solution = solve_equations(eq, near.solution, ROUGH_TOLERANCES)
-        start_from = near.response.changes
-        response = respond(eq.labels, solution, parameters, start_from, ROUGH_RESPONSE_TOLERANCES)
-    test, norm = response.slopes
-    # d delta/d lambda is one without the reaction of the rest; types count as ridge uses them:
-    # those of very large readouts may react a million times more
-    a, reaction = solution.state.a, -response.log_a[1] * solution.state.delta
-    gap = float(a.sum() / (a @ reaction))
-    penalty = eq.pencil.ridge * norm
+        solution = solve_equations(eq, None if start is None else start.solution)
+        response = respond(eq.labels, solution, [TEST, RIDGE])
+    test = response.slopes[0]
+    reaction = test / response.slopes_at_shares[0]
+    if len(response.slopes) > 1:
+        # d delta/d lambda is one without the reaction of the rest; types count as ridge uses them:
+        # those of very large readouts may react a million times more
+        a, growth = solution.state.a, -response.log_a[1] * solution.state.delta
+        gap = float(a.sum() / (a @ growth))
+        penalty = eq.pencil.ridge * response.slopes[1]
+    else:
+        assert start is not None
+        gap, penalty = start.gap, start.penalty / start.train * response.objective
+        reaction = start.reaction
+        test *= reaction
     if min(response.objective, test) <= 0:
         raise NotConverged("uniform theory: an error that is not positive")
     return Evaluation(
-        response.objective,
-        test,
-        penalty,
-        gap,
-        solution,
-        response,
-        eq.labels.leading_order,
-        eq.regime,
+        train=response.objective,
+        test=test,
+        penalty=penalty,
+        gap=gap,
+        reaction=reaction,
+        solution=solution,
+        response=response,
+        leading_order=eq.labels.leading_order,
+        regime=eq.regime,
     )
 
 

@@ -578,11 +578,10 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
         cross = on_means @ with_means
         Z = Z - cross - cross.T + on_means @ inverse[:U, :U] @ on_means.T
     Y = quadratic.C_inverse @ (Z - quadratic.C) @ quadratic.C_inverse
-    Y = Y.reshape(p, size, p, size)
     start = state.G_of_groups[:, :, _initial(places)]
-    seen = np.einsum("ifkg,rgu->rikfu", Y, start, optimize=True)
     overlap = labels.step.overlap * labels.halves
-    held = np.einsum("ikr,ru,rfu,rikfu->u", overlap, labels.prior, start, seen, optimize=True)
+    of_groups = np.tensordot(overlap, Y.reshape(p, size, p, size), ((0, 1), (0, 2)))
+    held = (labels.prior * (start * (of_groups @ start)).sum(1)).sum(0)
     if free is not None:
         held = held - free.neurons
     neurons = neurons - held / (d * a**2) - of_length**2 * state.delta

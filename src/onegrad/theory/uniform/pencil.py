@@ -186,8 +186,12 @@ def evaluate(
     log_a: Numbers,
     shares: Shares,
     parameter: Parameter,
+    real: State | None = None,
 ) -> State:
-    """Return one pass of the equations."""
+    """Return one pass of the equations.
+
+    real : that of the real parts, which saves their inverses.
+    """
     free, U, isometry = np.exp(log_a), pencil.types, pencil.isometry
     a = free
     if isometry is not None:
@@ -213,7 +217,8 @@ def evaluate(
         inverse, root = pencil.inverse((np.eye(U) - W)[None])[0], np.sqrt(a)
         psi, seen = root[:, None] * inverse * root, _seen_noise(pencil, G[-U:, -U:], a, energy)
         V[:, -U:, -U:] -= isometry.moved[:, :, None] * psi * isometry.moved[:, None] + seen
-    G_of_groups = pencil.inverse(V + Q)
+    form = V + Q
+    G_of_groups = pencil.inverse(form) if real is None else _moved_inverse(real.G_of_groups, form)
     G_of_groups = (G_of_groups + G_of_groups.swapaxes(1, 2)) / 2
     new_G = np.tensordot(pencil.omega, G_of_groups, axes=1)
     energy += pencil.ridge + parameter.ridge + shares.neurons
@@ -221,8 +226,7 @@ def evaluate(
     new_products = np.zeros_like(of_products)
     for k, product in enumerate(pencil.products):
         root = np.sqrt(a * product.variance)
-        form = np.eye(U) + root[:, :, None] * of_products[k] * root[:, None, :]
-        inverse = pencil.inverse(form)
+        inverse = pencil.inverse(np.eye(U) + root[:, :, None] * of_products[k] * root[:, None, :])
         inside = root[:, :, None] * inverse * root[:, None, :]
         new_products[k] = np.tensordot(product.omega, inside, axes=1)
         fitted = 1 - np.einsum("buu->bu", inverse)
@@ -241,8 +245,11 @@ def evaluate(
 def inverse_of_steps(matrices: Numbers) -> Numbers:
     """Return inverses of real matrices, with their derivatives where they have a complex step."""
     inverse = np.linalg.inv(np.ascontiguousarray(matrices.real))
-    if not np.iscomplexobj(matrices):
-        return inverse
+    return _moved_inverse(inverse, matrices) if np.iscomplexobj(matrices) else inverse
+
+
+def _moved_inverse(inverse: Floats, matrices: Numbers) -> Numbers:
+    """Return the inverse of matrices with a complex step from that of their real parts."""
     out = inverse.astype(complex)
     out.imag = -(inverse @ np.ascontiguousarray(matrices.imag) @ inverse)
     return out

@@ -58,9 +58,8 @@ def strong_products(
         strength = float(np.tensordot(rows.mass, reading**2, axes=2) @ types.weight)
         smallest = MIN_PRODUCT_STRENGTH * noise / max(step.laws.neurons.N * strength, 1e-9)
         squares, number = _binned(variance, counts, types.weight, degree, smallest)
-        if len(number):
-            less = 1 + degree * (degree - 1) / 2 * fluctuation
-            products.append(InputProducts(degree, number / inputs.d, inputs.d / less * squares))
+        less = 1 + degree * (degree - 1) / 2 * fluctuation
+        products.append(InputProducts(degree, number / inputs.d, inputs.d / less * squares))
     return tuple(products)
 
 

@@ -25,13 +25,12 @@ from onegrad.theory.uniform.concerns import (
     concerns,
     require_covered,
 )
-from onegrad.theory.uniform.discretise import Nodes, discretise
+from onegrad.theory.uniform.discretise import Nodes
 from onegrad.theory.uniform.evaluation import Evaluation, errors
-from onegrad.theory.uniform.laws.inputs import MANY_DRAWS, InputSpectrum
+from onegrad.theory.uniform.laws.inputs import MORE_DRAWS, InputSpectrum
 from onegrad.theory.uniform.laws.labels import LabelLaw
 from onegrad.theory.uniform.laws.rows import INDEX_POINTS
 from onegrad.theory.uniform.laws.table import Laws, laws_of
-from onegrad.theory.uniform.solver import Solution
 from onegrad.theory.uniform.spread import spread
 from onegrad.theory.uniform.step import take_step
 
@@ -51,10 +50,10 @@ BINS_OF_MANY_READOUTS: tuple[int, ...] = (4, 8, 16)
 # where rows resolve two indices: they take seconds; and the error from which initial weights are no
 # types: relu near interpolation changed from bins to bins by factors
 TOLERANCE_OF_MANY_TYPES, MAX_ERROR_OF_STARTS = 0.02, 0.1
-NODES_OF_DRAWS = Nodes(residual=8, bins=6, index=4 / 3, readout=5 / 3)
-# of a neuron's variance in one direction of the inputs, that types leave: beyond it predictions
-# were 36 to 73 % off, up to 0.3 within 25 %
-MAX_SHARE = 0.35
+# of a neuron's variance in one direction of the inputs, that types leave: beyond the first bars
+# make no statement; beyond the second predictions are 20 to 90 % off and more where the noise of M
+# multiplies weights along the strongest direction so many times, else within 25 % and their bars
+MAX_SHARE, LARGE_SHARE, MAX_MULTIPLIED_WEIGHT = 0.7, 0.35, 50.0
 # share of a spectral step's noise by which the even part of an activation turns weights; beyond it
 # training errors on its own rows were 10 to 190 % off where weights move by more than their length
 MAX_TURNING = 0.5
@@ -74,13 +73,9 @@ class Refinement:
     test: float
     squared_loss: float
     cases: tuple[Evaluation, ...]
+    last: Evaluation  # to start others from
     quadrature_error: float
     resolved: bool  # whether the tolerance was met
-
-    @property
-    def last(self) -> Solution:
-        """The solution to start others from."""
-        return self.cases[-1].solution
 
     @property
     def has_starts(self) -> bool:
@@ -126,7 +121,7 @@ def uniform_errors(
 def refine(
     problem: Problem,
     rtol: float,
-    start: Solution | None = None,
+    start: Evaluation | None = None,
     nodes: Nodes | None = None,
     spectrum: InputSpectrum | None = None,
 ) -> Refinement:
@@ -134,23 +129,33 @@ def refine(
     require_derived(problem, spectrum)
     cases = laws_of(problem, spectrum)
     if nodes is not None:
-        return mean_of(evaluate(cases, nodes, start), float("nan"))
+        return mean_of(evaluate(cases, nodes, start))
     if cases[0].inputs.isotropic:
         require_short_turns(cases[0])
         return refine_cases(cases, rtol, start)
-    variables = discretise(cases[0], NODES_OF_DRAWS).labels.places.count
+    middle = sorted(cases, key=lambda case: case.inputs.label_strength)[len(cases) // 2]
+    typical = mean_of(evaluate([middle], first_nodes(middle), start))
+    variables = typical.last.regime.variables
     if variables > MANY_VARIABLES:
         cases, rtol = laws_of(problem, spectrum, VERY_FEW_DRAWS), LOOSE_TOLERANCE
-    draws = mean_of(evaluate_draws(cases, start))
-    regimes = [case.regime for case in draws.cases]
-    share = float(np.mean([max(x.along_v, x.off_v) for x in regimes]))
-    if share > MAX_SHARE and spectrum is None:  # bars say what rows of a user are worth
+    draws = evaluate_draws(cases, typical.last)
+    share = float(np.mean([max(x.regime.along_v, x.regime.off_v) for x in draws]))
+    multiplied = float(np.mean([x.regime.step.multiplied_weight for x in draws]))
+    largest = LARGE_SHARE if multiplied > MAX_MULTIPLIED_WEIGHT else MAX_SHARE
+    if share > largest and spectrum is None:  # bars say what rows of a user are worth
         covered = "steps that leave no direction of the inputs most of a neuron's variance"
         raise OutOfScope("uniform", "eta", problem.step, covered)
-    if error_of_mean(draws) > MAX_ERROR_OF_MEAN and variables <= FEW_VARIABLES:
-        cases = laws_of(problem, spectrum, MANY_DRAWS[cases[0].neurons.one_size])
-        draws = mean_of(evaluate_draws(cases, draws.last))
-    return corrected(draws, rtol)
+    if bars.error_of_mean(draws) > MAX_ERROR_OF_MEAN and variables <= FEW_VARIABLES:
+        more = laws_of(problem, spectrum, MORE_DRAWS[middle.neurons.one_size])
+        draws += evaluate_draws(more, typical.last)
+    return corrected(draws, typical, rtol)
+
+
+def first_nodes(laws: Laws) -> Nodes:
+    """Return the fewest nodes of a case."""
+    if laws.same_rows and laws.update.second is None:
+        return Nodes(bins=(BINS if laws.neurons.one_size else BINS_OF_MANY_READOUTS)[0])
+    return Nodes()
 
 
 def require_derived(problem: Problem, spectrum: InputSpectrum | None) -> None:
@@ -183,17 +188,28 @@ def require_short_turns(laws: Laws) -> None:
         raise OutOfScope("uniform", "eta", laws.update.eta, covered)
 
 
-def refine_cases(cases: Sequence[Laws], rtol: float, start: Solution | None) -> Refinement:
-    """Evaluate all cases with more and more nodes until rtol is met."""
+def refine_cases(
+    cases: Sequence[Laws],
+    rtol: float,
+    start: Evaluation | None,
+    first: Refinement | None = None,
+    coarser: Refinement | None = None,
+) -> Refinement:
+    """Evaluate all cases with more and more nodes until rtol is met.
+
+    first, coarser : with the first nodes and with those of draws, where these are evaluated.
+    """
     if cases[0].same_rows and cases[0].update.second is None:
-        return refine_bins(cases, rtol, start)
-    usual = mean_of(evaluate(cases, Nodes(), start))
-    if usual.cases[0].regime.steepness < SMALL_STEEPNESS and rtol >= SMALL_ERROR:
-        return replace(usual, quadrature_error=SMALL_ERROR)
-    finest, change = usual, change_with(usual.cases, scaled(1 / COARSER))
+        return refine_bins(cases, rtol, start, first)
+    first = first or mean_of(evaluate(cases, first_nodes(cases[0]), start))
+    if first.cases[0].regime.steepness < SMALL_STEEPNESS and rtol >= SMALL_ERROR:
+        return replace(first, quadrature_error=SMALL_ERROR)
+    if coarser is None:
+        coarser = mean_of(evaluate_roughly(cases, scaled(1 / COARSER), first.cases))
+    finest, change = first, relative_change(coarser, first)
     error = SHRINKING * change
     for level in range(1, 1 + FINER_LEVELS):
-        if error <= rtol:
+        if error <= rtol or finest.last.regime.variables > MANY_VARIABLES:
             break
         before, coarser = change, finest
         finest = mean_of(evaluate(cases, scaled(COARSER**level), coarser.last))
@@ -203,16 +219,21 @@ def refine_cases(cases: Sequence[Laws], rtol: float, start: Solution | None) -> 
 
 
 def refine_bins(
-    cases: Sequence[Laws], rtol: float, start: Solution | None, starts: bool = True
+    cases: Sequence[Laws],
+    rtol: float,
+    start: Evaluation | None,
+    first: Refinement | None = None,
+    starts: bool = True,
 ) -> Refinement:
     """Evaluate all cases with more and more bins until rtol is met; the last two extrapolate.
 
+    first : with the first nodes, where these are evaluated.
     starts : whether initial weights may be types: not where rows of large features are unstable
         with them.
     """
     counts, enough = BINS if cases[0].neurons.one_size else BINS_OF_MANY_READOUTS, rtol
     try:
-        finer = mean_of(evaluate(cases, Nodes(bins=counts[0], starts=starts), start))
+        finer = first or mean_of(evaluate(cases, Nodes(bins=counts[0], starts=starts), start))
         if finer.has_starts:
             counts, enough = counts[:2], max(rtol, TOLERANCE_OF_MANY_TYPES)
         for bins in counts[1:]:
@@ -235,20 +256,26 @@ def refine_bins(
     return replace(finer, **extrapolated, quadrature_error=error, resolved=error <= enough)
 
 
-def corrected(draws: Refinement, rtol: float) -> Refinement:
-    """Return the mean over draws times what more nodes do to a middle one of them."""
-    middle = sorted(draws.cases, key=lambda case: case.test)[len(draws.cases) // 2]
-    enough = max(rtol, OF_ERROR_OF_MEAN * error_of_mean(draws))
-    one = refine_cases([middle.regime.step.laws], enough, middle.solution)
-    train, test = one.train / middle.train, one.test / middle.test
+def corrected(draws: Sequence[Evaluation], typical: Refinement, rtol: float) -> Refinement:
+    """Return the mean over draws times what more nodes do to a typical one of them."""
+    laws = typical.last.regime.step.laws
+    same = [draw for draw in draws if draw.regime.step.laws is laws]
+    coarse = mean_of(same or evaluate_draws([laws], typical.last))
+    enough = max(rtol, OF_ERROR_OF_MEAN * bars.error_of_mean(draws))
+    fine, mean = refine_cases([laws], enough, None, typical, coarse), mean_of(draws)
+    train, test = fine.train / coarse.train, fine.test / coarse.test
     return replace(
-        draws,
-        train=train * draws.train,
-        test=test * draws.test,
-        squared_loss=train * draws.squared_loss,
-        quadrature_error=one.quadrature_error,
-        resolved=one.resolved,
+        fine,
+        train=train * mean.train,
+        test=test * mean.test,
+        squared_loss=train * mean.squared_loss,
+        cases=mean.cases,
     )
+
+
+def nodes_of_draws(laws: Laws) -> Nodes:
+    """Return the nodes of draws: coarser ones, and types as with the first nodes."""
+    return replace(scaled(1 / COARSER), bins=first_nodes(laws).bins)
 
 
 def scaled(factor: float) -> Nodes:
@@ -262,48 +289,43 @@ def scaled(factor: float) -> Nodes:
     )
 
 
-def evaluate(cases: Sequence[Laws], nodes: Nodes, start: Solution | None) -> list[Evaluation]:
+def evaluate(cases: Sequence[Laws], nodes: Nodes, start: Evaluation | None) -> list[Evaluation]:
     """Return the errors of cases, each from the solution of the one before it."""
-    evaluations: list[Evaluation] = []
+    evaluations = [] if start is None else [start]
     for laws in cases:
-        evaluations.append(errors(laws, nodes, start))
-        start = evaluations[-1].solution
-    return evaluations
+        evaluations.append(errors(laws, nodes, evaluations[-1:]))
+    return evaluations[-len(cases) :]
 
 
-def evaluate_draws(cases: Sequence[Laws], start: Solution | None) -> list[Evaluation]:
-    """Return the errors of draws: the first as accurately as of any case, others from there."""
-    draws = [errors(cases[0], NODES_OF_DRAWS, start)]
-    for laws in cases[1:]:
-        draws.append(errors(laws, NODES_OF_DRAWS, near=draws[-1]))
-    return draws
+def evaluate_roughly(
+    cases: Sequence[Laws], nodes: Nodes, starts: Sequence[Evaluation]
+) -> list[Evaluation]:
+    """Return the errors of cases to a part in a thousand, each from that of its start."""
+    return [errors(x, nodes, [near], rough=True) for x, near in zip(cases, starts, strict=True)]
 
 
-def mean_of(cases: Sequence[Evaluation], error: float = float("nan")) -> Refinement:
+def evaluate_draws(cases: Sequence[Laws], typical: Evaluation) -> list[Evaluation]:
+    """Return the errors of draws to a part in a thousand, each from others and a typical one."""
+    draws = [typical]
+    for laws in cases:
+        nodes = nodes_of_draws(laws)
+        draws.append(errors(laws, nodes, draws, rough=True, like=typical.regime))
+    return draws[1:]
+
+
+def mean_of(cases: Sequence[Evaluation]) -> Refinement:
     """Return the mean over cases."""
     train, test, loss = (
         float(np.mean([getattr(case, name) for case in cases]))
         for name in ("train", "test", "squared_loss")
     )
-    return Refinement(train, test, loss, tuple(cases), error, resolved=True)
-
-
-def change_with(cases: Sequence[Evaluation], nodes: Nodes) -> float:
-    """Return the larger relative change of the means over cases with other nodes."""
-    laws = [case.regime.step.laws for case in cases]
-    others = [errors(x, nodes, near=case) for x, case in zip(laws, cases, strict=True)]
-    return relative_change(mean_of(others), mean_of(cases))
+    nothing_known = float("nan")
+    return Refinement(train, test, loss, tuple(cases), cases[-1], nothing_known, resolved=True)
 
 
 def relative_change(a: Refinement, b: Refinement) -> float:
     """Return the larger relative difference of train and test."""
     return max(abs(a.train / b.train - 1), abs(a.test / b.test - 1))
-
-
-def error_of_mean(means: Refinement) -> float:
-    """Return the relative standard error of the test error's mean over draws."""
-    tests = np.array([case.test for case in means.cases])
-    return float(tests.std() / tests.mean() / np.sqrt(len(tests)))
 
 
 def with_bars(problem: Problem, refinement: Refinement) -> Errors:

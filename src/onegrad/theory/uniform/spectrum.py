@@ -28,11 +28,11 @@ import scipy
 
 from onegrad.arrays import Floats
 from onegrad.exceptions import AssumptionWarning, NotConverged, OutOfScope
-from onegrad.functions.function import Function
-from onegrad.functions.hermite import expect, normalised_hermite
+from onegrad.functions.hermite import normalised_hermite
 from onegrad.parallel.cores import one_blas_thread
 from onegrad.problem import Problem
 from onegrad.theory.spectral_law import MAX_ALIGNMENT_DEGREE, Spectrum, density_grid, make_spikes
+from onegrad.theory.uniform.bars import slope_kurtosis
 from onegrad.theory.uniform.concerns import ONE_STEP_FIELDS, require_covered
 from onegrad.theory.uniform.discretise import Equations, Nodes, discretise
 from onegrad.theory.uniform.fit import Quadratic, quadratic_problem, sides_of_functions
@@ -470,9 +470,3 @@ def _warnings(problem: Problem, mass: float) -> tuple[AssumptionWarning, ...]:
             f"uniform spectrum: the density and its atom have the mass {mass:.3g} instead of one"
         )
     return tuple(AssumptionWarning("uniform", name, text) for name, text in texts.items())
-
-
-def slope_kurtosis(sigma: Function) -> float:
-    r"""Return :math:`E\sigma'^4/(E\sigma'^2)^2`."""
-    fourth = expect(lambda z: sigma.derivative(z) ** 4, sigma.kinks)
-    return float(fourth / sigma.slope_second_moment**2)

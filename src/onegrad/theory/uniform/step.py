@@ -184,6 +184,15 @@ class Step:
         return self.preconditioner.spread * self.preconditioner.left_out(energy, signal, missed)
 
     @property
+    def multiplied_weight(self) -> float:
+        r"""Factor of weights along the strongest direction of the inputs, by M's noise.
+
+        .. math:: 2|c_2|\gamma s_{\max}\sqrt{\varphi_0Er^2}
+        """
+        noise = float(self.inputs.s.max() * np.sqrt(self.phi0 * self.energy))
+        return abs(2 * self.activation.c2 * self.gamma) * noise
+
+    @property
     def full(self) -> bool:
         """True if the residual contains the initial output."""
         return self.scale != 0.0

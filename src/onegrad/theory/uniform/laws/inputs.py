@@ -36,7 +36,7 @@ BIAS_NODES = 2
 NOISE_DIRECTIONS = 3  # of a second step's noise, that draws know
 MIN_MEAN = 1e-3  # squared length of a mean, relative to the variance of the inputs, that counts
 MIN_TAIL = 1e-3  # variance of the scale of inputs below which they are as good as Gaussian
-FEW_DRAWS, MANY_DRAWS = 8, {True: 32, False: 16}  # many: of readouts of one size, and others
+FEW_DRAWS, MORE_DRAWS = 8, {True: 32, False: 16}  # more: of readouts of one size, and others
 # SciPy's Latin hypercubes of small discrepancy (three seeds) made errors of reach_covariance worse,
 # 0.36 to 0.41 % beyond two standard errors for 0.29 %: what counts is how draws along the first
 # directions are correlated, and the products of their parts
@@ -312,6 +312,11 @@ class Inputs:
     def isotropic(self) -> bool:
         """True if all directions are alike."""
         return self.draw is None
+
+    @property
+    def label_strength(self) -> float:
+        r"""Return :math:`\beta^\top\Sigma\beta` over t_1 of a teacher."""
+        return 1.0 if self.draw is None else float(self.draw.shares @ self.s)
 
     @property
     def mean_square(self) -> float:

@@ -37,6 +37,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -205,18 +206,18 @@ class LabelLaw:
         """Number of indices that the teacher reads."""
         return self.teacher.indices if isinstance(self.teacher, MultiIndex) else 1
 
-    @property
+    @cached_property
     def indices(self) -> int:
         """Number of indices of the labels: the teacher's, then the direction of a fit's noise."""
         return self.teacher_indices + self.fit.has_direction
 
-    @property
+    @cached_property
     def linear(self) -> Floats:
         """Linear part of the labels before a fit is taken off, E[u y]."""
         c = sum(w * np.sqrt(z) * index_calculus.linear_part(f) for z, w, f in self.at_scales)
         return np.asarray((1 - self.replaced) * c)
 
-    @property
+    @cached_property
     def at_scales(self) -> list[tuple[float, float, Function | MultiIndex]]:
         """Scales, their weights and the teacher as a function of standard normal indices."""
         f = self.teacher
@@ -224,12 +225,12 @@ class LabelLaw:
             return [(1.0, 1.0, f)]
         return [(z, w, stretched(f, float(np.sqrt(z)))) for z, w in self.scales]
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """Mean of the labels before a fit is taken off."""
         return sum(w * index_calculus.mean_of(f) for _, w, f in self.at_scales)
 
-    @property
+    @cached_property
     def square(self) -> float:
         """Mean square of the labels without noise, before a fit is taken off."""
         return sum(w * f.second_moment for _, w, f in self.at_scales)
@@ -253,7 +254,7 @@ class LabelLaw:
         several = isinstance(self.teacher, MultiIndex)
         return self.teacher(np.moveaxis(u, 0, -1) if several else u[0])
 
-    @property
+    @cached_property
     def fit(self) -> LabelFit:
         """The fit that is taken off."""
         forms = self.forms or plain_forms(self.teacher_indices)

@@ -405,13 +405,17 @@ def _forms_in_the_plane(step: Step, moments: StepMoments) -> list[Floats]:
     return [B @ form @ B.T for form in forms]
 
 
-def with_initial_weights(step: Step, types: Types, moments: StepMoments) -> tuple[Types, Floats]:
+def with_initial_weights(
+    step: Step, types: Types, moments: StepMoments, like: Types | None = None
+) -> tuple[Types, Floats]:
     """Return types, and their weights in the plane, with nodes of initial weights along q.
 
     Only if these weights make much of a neuron's variance.
+
+    like : types of similar laws, which say whether there are nodes.
     """
     plane, linear = _weights_in_the_plane(step, types, moments)
-    if not step.is_gradient:
+    if not step.is_gradient or (like is not None and like.initial is None):
         return types, plane
     inputs, neurons = step.inputs, step.laws.neurons
     q, share = _leading_start(step, types, linear)
@@ -422,7 +426,9 @@ def with_initial_weights(step: Step, types: Types, moments: StepMoments) -> tupl
         on_q = (linear @ q) / np.sqrt(_of_inputs(step, q) * inputs.d)
         kept = on_q * q
         share = float(types.weight @ (kept[:, 0] ** 2 / types.rho**2))
-    if not _types_are_derived(step, second, share):
+    of_like = like is not None and like.initial is not None
+    alike = of_like and (like.initial.second is None) == (second is None)
+    if not alike and not _types_are_derived(step, second, share):
         return types, plane
     count = (NODES_ALONG_V if second is None else NODES_OFF_V)[neurons.one_size]
     nodes, p = gauss_hermite(count)

@@ -83,9 +83,15 @@ def laws_of(
             ridge=problem.ridge,
             intercept=problem.intercept,
         )
-        for inputs, labels, neurons in _draws(problem, spectrum, draws)
-        for update in update_cases(problem, neurons.mean_output)
+        for number, (inputs, labels, neurons) in enumerate(_draws(problem, spectrum, draws))
+        for update in _updates(problem, neurons, None if inputs.isotropic else number)
     )
+
+
+def _updates(problem: Problem, neurons: NeuronLaw, draw: int | None) -> tuple[GradientStep, ...]:
+    """Return the steps at all constants of the initial output, or at one of them for each draw."""
+    updates = update_cases(problem, neurons.mean_output)
+    return updates if draw is None else (updates[draw % len(updates)],)
 
 
 def _require_derived_steps(problem: Problem) -> None:

@@ -7,10 +7,8 @@ output.
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from onegrad.problem import PRECONDITIONER_SHIFT, Problem
-from onegrad.theory.direction import MAX_CENTRED_MEAN
+from onegrad.theory.direction import output_constants
 
 
 @dataclass(frozen=True)
@@ -28,16 +26,9 @@ class GradientStep:
 
 
 def update_cases(problem: Problem, c0: float) -> tuple[GradientStep, ...]:
-    r"""Return the step at equally likely constants :math:`c_0\sum_ia_i` of the initial output.
-
-    It is :math:`c_0\sqrt N` for equal readouts, else :math:`c_0` times a standard normal, which
-    two nodes replace.
-    """
+    """Return the step at equally likely constants of the initial output: neurons have mean c0."""
     scale = problem.output_scale
-    constants: tuple[float, ...] = (0.0,)
-    if scale and abs(c0) >= MAX_CENTRED_MEAN:
-        equal = problem.readout == "constant"
-        constants = (c0 * float(np.sqrt(problem.N)),) if equal else (c0, -c0)
+    constants = output_constants(problem, c0) if scale else (0.0,)
     rest = 1 - problem.weight_decay
     shift = PRECONDITIONER_SHIFT if problem.update == "preconditioned" else None
     orthogonal = problem.update == "spectral"
