@@ -225,7 +225,8 @@ def one_step(laws: Laws, nodes: Nodes, like: Regime | None = None) -> Steps:
     plane = weights_in_the_plane(step, types, moments)
     types = with_special_weights(step, types, moments, plane)
     if nodes.starts:
-        types, plane = with_initial_weights(step, types, moments, like and like.types)
+        similar = None if like is None else like.types
+        types, plane = with_initial_weights(step, types, moments, similar)
     second = None if types.initial is None else types.initial.second
     along_v, rho2 = plane[:, 0, 0], types.rho**2
     variables = RowVariables(

@@ -426,8 +426,8 @@ def with_initial_weights(
         on_q = (linear @ q) / np.sqrt(_of_inputs(step, q) * inputs.d)
         kept = on_q * q
         share = float(types.weight @ (kept[:, 0] ** 2 / types.rho**2))
-    of_like = like is not None and like.initial is not None
-    alike = of_like and (like.initial.second is None) == (second is None)
+    known = None if like is None else like.initial
+    alike = known is not None and (known.second is None) == (second is None)
     if not alike and not _types_are_derived(step, second, share):
         return types, plane
     count = (NODES_ALONG_V if second is None else NODES_OFF_V)[neurons.one_size]
