@@ -8,7 +8,7 @@ import pytest
 
 import onegrad as og
 from onegrad.exceptions import AssumptionWarning, InvalidInput
-from onegrad.tables import load
+from onegrad.tables import load, source
 
 pytestmark = [pytest.mark.compat, pytest.mark.filterwarnings("ignore:the model was learned from")]
 
@@ -74,8 +74,13 @@ def test_sparse_rows_are_rows(kind):
 
 
 def test_labels_that_cannot_be_told_apart_are_one_line():
+    import pandas as pd
+
     for labels, message in (
         (np.array(["a", None] * 20, dtype=object), "some labels are missing"),
+        (pd.Series(["a", pd.NA] * 20, dtype="string"), "some labels are missing"),
+        (np.array([1, 2] * 20, "m8[s]"), "labels that are numbers, text or dates; .*timedelta64"),
+        (np.array([2.0**53, 1.0] * 20), "so large that floats merge them"),
         (np.array(["a", 1] * 20, dtype=object), "several types, number and str"),
         (["a\0", "a"] * 20, "ends with a zero character"),
         (np.zeros(40), "at least 2 classes"),
@@ -83,6 +88,23 @@ def test_labels_that_cannot_be_told_apart_are_one_line():
         for inputs in (X, FRAME):
             with pytest.raises(InvalidInput, match=message):
                 small(og.OneStepClassifier).fit(inputs, labels)
+
+
+@pytest.mark.parametrize("low", [2**53, 2**64 - 2])
+def test_large_whole_numbers_are_labels_of_their_own(low, tmp_path):
+    """As floats two of them were one class; in a file they are floats, and refused."""
+    import pandas as pd
+
+    labels = np.array([5, low, low + 1], np.uint64)[np.digitize(Y, [-0.5, 0.5])]
+    for same in (labels, pd.Series(labels, dtype="UInt64"), pd.Series(labels).astype("category")):
+        model = small(og.OneStepClassifier).fit(X, same)
+        model.save(tmp_path / "m")
+        assert load(tmp_path / "m").classes_.tolist() == [5, low, low + 1]
+    pd.DataFrame(X).assign(y=labels).to_csv(tmp_path / "rows.csv", index=False)
+    with pytest.raises(InvalidInput, match="so large that floats merge them"):
+        small(og.OneStepClassifier).fit(source(tmp_path / "rows.csv", target="y"))
+    truth = small(og.OneStepClassifier).fit(X, pd.Series(Y > 0, dtype="boolean"))
+    assert truth.classes_.dtype == bool
 
 
 @pytest.mark.parametrize("kind", REGRESSORS)
@@ -212,6 +234,7 @@ def test_dates_as_labels_come_back_as_dates(tmp_path):
         assert predicted.dtype.kind == "M"
         assert set(predicted.astype("M8[D]").tolist()) <= set(days.tolist())
         np.testing.assert_array_equal(predicted, model.predict(X))
+        assert model.score(X, labels) == np.mean(predicted == days.astype(predicted.dtype))
         model.remove(X[:5], days[:5].astype("M8[s]"))  # the same instants
     zoned = [datetime.combine(day, time(), UTC) for day in days.tolist()]
     for labels, problem in (

@@ -407,10 +407,13 @@ def _class_targets(
             raise InvalidInput("class_weight", problem="y has several labels per row; give None")
         return MultilabelTargets(sample.y.shape[1])
     labels = classes
-    if labels is None:  # those of some dates are numbers of nanoseconds
-        labels = np.array(
-            sorted(sample.labels), sample.y.dtype if sample.y.dtype.kind == "M" else None
-        )
+    if labels is None:
+        # those of some dates are numbers of nanoseconds; NumPy makes floats of large whole numbers
+        dtype = sample.y.dtype if sample.y.dtype.kind in "Mu" else None
+        labels = np.array(sorted(sample.labels), dtype)
+        if labels.dtype.kind == "f" and np.abs(labels).max(initial=0.0) >= 2.0**53:
+            problem = "some labels are numbers so large that floats merge them; give text"
+            raise InvalidInput("y", problem=problem)
     if len(labels) < 2:
         problem = f"a classifier needs at least 2 classes; y has {len(labels)} class"
         raise InvalidInput("y", problem=problem)

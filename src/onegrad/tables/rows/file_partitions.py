@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as t
 
 from onegrad.exceptions import InvalidInput
-from onegrad.io.files import suggest_file
+from onegrad.io.files import input_problem, suggest_file
 from onegrad.io.npy import Header, read_header
 from onegrad.tables.rows.kinds import KINDS, kind_of
 from onegrad.tables.rows.partitions import (
@@ -117,6 +117,9 @@ def _find_files(path: str) -> list[str]:
         allowed = f"; allowed are {', '.join(FILE_SUFFIXES)}"
         problem = f"no such file{suggest_file(Path(path), FILE_SUFFIXES) or allowed}"
         raise InvalidInput("data", path, problem=problem)
+    for file in map(Path, sorted(files)):
+        if problem := input_problem(file):
+            raise InvalidInput("data", file, problem=problem)
     return sorted(files)
 
 
