@@ -35,6 +35,26 @@ def output_file(
     replace : whether a file that exists may be replaced.
     others : inputs and further outputs of the same work, which this file must not be.
     """
+    target, mode = _replaceable(path, argument)
+
+    def refused(problem: str) -> InvalidInput:
+        return InvalidInput(argument, Path(path), problem=problem)
+
+    if any(os.path.realpath(other) == os.path.realpath(target) for other in others):
+        raise refused("this file is an input or another output; choose another name")
+    if mode is not None and not replace:
+        raise refused("the file already exists; choose another name, or add --force to replace it")
+    try:  # what is allowed only shows where it is done: root has every right, even in /proc
+        draft, file = _locked_draft(target)
+        with file:
+            draft.unlink()
+    except OSError as error:
+        raise refused(f"its folder cannot be written to: {error.strerror}") from None
+    return target
+
+
+def _replaceable(path: str | Path, argument: str) -> tuple[Path, int | None]:
+    """Return a path, a link followed, and its mode, None where nothing is there; or refuse it."""
     path, mode = Path(path), None
     if str(path) == STANDARD_OUTPUT:
         raise InvalidInput(argument, "-", problem="standard output takes only tables, as CSV")
@@ -55,13 +75,7 @@ def output_file(
     target = path.resolve() if path.is_symlink() else path
     if not target.parent.is_dir():
         raise refused("no such directory")
-    if any(os.path.realpath(other) == os.path.realpath(target) for other in others):
-        raise refused("this file is an input or another output; choose another name")
-    if mode is not None and not replace:
-        raise refused("the file already exists; choose another name, or add --force to replace it")
-    if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise refused("its folder cannot be written to")
-    return target
+    return target, mode
 
 
 _KINDS = (
@@ -77,16 +91,19 @@ def atomic_write(
     """Yield an open file that takes the name `target` at the end, and is removed on any failure.
 
     Whatever happens in between, a reader sees the old file or the new one. The draft is locked
-    while its writer lives: one that is not locked has no writer (see `sweep_drafts`).
+    while its writer lives: one that is not locked has no writer (see `sweep_drafts`). Who may read
+    and write a file that is replaced stays as it was.
 
     Raises
     ------
     InvalidInput : the target is nothing that may be written, see `output_file`.
     """
-    target = output_file(target)
+    target, mode = _replaceable(target, "path")
     draft, file = _locked_draft(target)
     try:
         with file:
+            if mode is not None:
+                os.fchmod(file.fileno(), stat.S_IMODE(mode))
             yield file
             # whole before it has its name; a text wrapper has closed it at its own end
             if not file.closed:
@@ -94,6 +111,15 @@ def atomic_write(
             take_name(draft, target)  # locked: no other process removes it
     finally:
         draft.unlink(missing_ok=True)  # still there if anything failed, or if it was linked
+
+
+def input_problem(path: Path) -> str:
+    """Return why a path cannot be read as a file, or an empty text."""
+    if path.is_file():
+        return ""
+    if path.exists():
+        return "is a folder, a device or a pipe, not a file"
+    return "a link that leads nowhere" if path.is_symlink() else f"no such file{suggest_file(path)}"
 
 
 def suggest_file(path: Path, suffixes: Collection[str] = ()) -> str:
