@@ -263,7 +263,10 @@ def test_semicolons_and_decimal_commas_are_read(tmp_path, capsys):
         for a, b, c, d in rows:
             numbers = [quote + number.replace(".", point) + quote for number in (a, d)]
             lines.append(f"{numbers[0]};{b};{c};{numbers[1]}")
+        if quote:  # a name may hold anything, and lines may be empty
+            lines[0] = '\r\n"si;,\nze"' + lines[0][4:]
         (tmp_path / f"{name}.csv").write_text("\r\n".join(lines))
         same = fitted(capsys, tmp_path / f"{name}.csv", "--force")
         for key in ("inputs", "choice", "importance"):
-            assert same[key] == facts[key], (name, key)
+            same_names = json.loads(json.dumps(same[key]).replace(r"si;,\nze", "size"))
+            assert same_names == facts[key], (name, key)

@@ -68,7 +68,8 @@ def _punctuation(path: str) -> tuple[str, str]:
     """
     with Path(path).open("rb") as file:
         head = file.read(CSV_HEAD)
-    first = re.sub(rb'"[^"]*"', b"", head.splitlines()[0] if head else b"")
+    lines = re.sub(rb'"[^"]*"', b"", head).splitlines()  # names may hold anything
+    first = next((line for line in lines if line.strip()), b"")
     if b";" not in first or b"," in first:
         return ",", "."
     number = rb'[;\n]"?[+-]?\d+%s\d+"?[;\r\n]'
