@@ -258,6 +258,27 @@ def test_tiny_weights_are_weights():
     assert tiny.fitted_.statistics.effective_rows == ones.fitted_.statistics.effective_rows
 
 
+@pytest.mark.parametrize("kind", [og.AlternatingRegressor, og.AlternatingClassifier])
+def test_a_unit_of_weights_changes_nothing(kind):
+    """In single precision 1e-60 was 0 and 1e60 infinite; rows of 1e-12 left with one of them."""
+    rng = np.random.default_rng(0)
+    inputs, weights = rng.standard_normal((300, 4)), rng.uniform(0.1, 0.4, 300)
+    y = np.sin(2 * inputs[:, 0]) * inputs[:, 1]
+    y = y if kind is og.AlternatingRegressor else y > 0
+    fits = []
+    for unit in (1.0, 2.0**-40, 2.0**-200, 2.0**200):
+        model = small(kind, rounds=2, budget="best").fit(inputs, y, unit * weights)
+        with pytest.raises(InvalidInput, match="3 rows that were never added"):
+            model.remove(inputs[:3] + 1, y[:3], unit * weights[:3])
+        with pytest.raises(InvalidInput, match="1 rows that were never added"):
+            model.remove(inputs[:1], y[:1], unit * weights[:1] * 1.01)
+        model.remove(inputs[:3], y[:3], unit * weights[:3])
+        fits.append((model.n_rows_, model.predict(inputs)))
+    for rows, predicted in fits:
+        assert rows == 297
+        np.testing.assert_array_equal(predicted, fits[0][1])
+
+
 def test_a_dict_is_no_matrix():
     with pytest.raises(InvalidInput, match="a dict of columns, and the model was fitted on a mat"):
         small().fit(X, Y).predict(FRAME)
