@@ -145,6 +145,7 @@ EDITS = [  # what an attacker changes, and what the refusal says
     (in_header(lambda h: h.update(changes=[1])), ""),
     (in_header(lambda h: h.update(labels=1)), ""),
     (in_header(lambda h: h.update(labels=7)), ""),
+    (in_header(lambda h: h.update(names=["a"])), "names: they are not as many as the columns"),
     (in_header(lambda h: h.update(encoding=UNKNOWN_COLUMN)), ""),
     (in_header(lambda h: h.update(arrays={"a": 1})), ""),
     (in_header(lambda h: h["parameters"].update(class_weight=[[1, 2, 3]])), ""),

@@ -1,6 +1,7 @@
 """Constant columns, one row, one class, equal targets, mixed types: results or one-line errors."""
 
 import warnings
+from collections import OrderedDict
 from datetime import UTC, datetime, time
 
 import numpy as np
@@ -280,5 +281,7 @@ def test_a_unit_of_weights_changes_nothing(kind):
 
 
 def test_a_dict_is_no_matrix():
-    with pytest.raises(InvalidInput, match="a dict of columns, and the model was fitted on a mat"):
-        small().fit(X, Y).predict(FRAME)
+    for columns in (FRAME, OrderedDict(FRAME)):
+        with pytest.raises(InvalidInput, match="a dict of columns, and the model was fitted on a"):
+            small().fit(X, Y).predict(columns)
+        assert small().fit(columns, Y).column_names_ == list("abc")

@@ -214,9 +214,13 @@ def read_model(path: str | Path, estimators: Mapping[str, Callable[..., Any]]) -
         estimator = estimators[name](**parameters)
         fitted = ModelReader(header, arrays).fitted()
         _check_values(fitted)
+        estimator._publish(fitted)
         if header["names"] is not None:
-            estimator.feature_names_in_ = np.array(list(map(str, header["names"])), dtype=object)
-        return estimator._publish(fitted)
+            names = list(map(str, header["names"]))
+            if len(names) != estimator.n_features_in_:
+                raise InvalidInput("names", problem="they are not as many as the columns")
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        return estimator
     except InvalidInput as error:
         problem = error.problem if error.argument == "model" else str(error)
     except OSError as error:

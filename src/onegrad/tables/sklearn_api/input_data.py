@@ -99,7 +99,7 @@ def split_rows(learn_from: Any, *arrays: Any) -> tuple[list[Any], list[Any] | No
     if is_source(X):
         problem = "X is a source, whose rows have no numbers; give a matrix or a table"
         raise InvalidInput("learn_from", problem=problem)
-    rows = next(iter(X.values()), ()) if type(X) is dict else X
+    rows = next(iter(X.values()), ()) if isinstance(X, dict) else X
     n = _num_samples(rows)
     mask = np.zeros(n, bool)
     with suppress(IndexError):  # a mask of another length, numbers that are none
@@ -116,7 +116,7 @@ def _take(rows: Any, numbers: Any) -> Any:
     """Return the rows with these numbers, of anything that may be passed as X, y or weights."""
     if rows is None:
         return None
-    if type(rows) is dict:
+    if isinstance(rows, dict):
         return {name: _take(column, numbers) for name, column in rows.items()}
     if is_table(rows):
         return rows.take(numbers)
@@ -207,7 +207,7 @@ def numeric_blocks(estimator: Any, X: Any) -> Iterator[Floats]:
     """Yield blocks of numeric inputs of a fitted estimator; warn of values it does not know."""
     check_plain(X=X)
     encoding: Encoding | None = estimator.fitted_.encoding
-    if encoding is None and type(X) is dict:
+    if encoding is None and isinstance(X, dict):
         problem = "it is a dict of columns, and the model was fitted on a matrix; pass a matrix"
         raise InvalidInput("X", problem=problem)
     if encoding is None and not is_source(X):
