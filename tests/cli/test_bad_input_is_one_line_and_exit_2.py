@@ -44,6 +44,8 @@ COMPLAINTS = {
     "simulate": [
         (f"{SIZES} --n-test 0", "--n-test must be"),
         (f"{SIZES} --memory 1e-9", "--memory: this run needs about .* a higher limit"),
+        (f"{SIZES} --memory nan --dry-run", "--memory must be a number > 0"),
+        (f"{SIZES} --rows nowhere.npy --dry-run", "--rows 'nowhere.npy': no such file"),
         (f"{SIZES} --batch 0", "--batch must be"),
         (f"{SIZES} --dtype float16", "--dtype must be"),
         (f"{SIZES} --random both", "--random must be"),
