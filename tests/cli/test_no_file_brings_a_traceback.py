@@ -151,6 +151,12 @@ def test_names_in_files_do_not_break_the_line_or_command_the_terminal(tmp_path, 
     err = capsys.readouterr().err
     assert "does not know ('b\\nc\\x1b[2J')" in err or "b\\\\nc" in err
     assert err.count("\n") == 1 and "\x1b" not in err
+    (tmp_path / "d.csv").write_bytes(csv_file().replace(b"size", b'"si\nze\x1b[2J"'))
+    assert main(fit_command(tmp_path / "d.csv")) == 0
+    capsys.readouterr()
+    assert main(["show", str(tmp_path / "made.model")]) == 0
+    out = capsys.readouterr().out
+    assert out.count("si\\nze\\x1b[2J") == 2 and "\x1b" not in out
 
 
 def test_large_targets_and_tiny_inputs_are_learned(tmp_path, capsys):
