@@ -193,19 +193,6 @@ def test_inputs_that_do_not_fit_the_model_are_one_line(tmp_path, capsys):
         assert message in complaint(capsys, *apply_command(tmp_path / model, tmp_path / name))
 
 
-def test_nothing_that_is_read_is_overwritten(tmp_path, capsys):
-    data, model = tmp_path / "d.csv", tmp_path / "a.model"
-    data.write_bytes(csv_file())
-    model.write_bytes(model_file())
-    for command in (
-        ["apply", str(model), str(data), "--out", str(data)],
-        ["apply", str(model), str(tmp_path / "*.csv"), "--out", str(tmp_path / "." / "d.csv")],
-        ["fit", str(data), "--target", "y", "--out", str(data)],
-    ):
-        assert "is an input" in complaint(capsys, *command)
-    assert data.read_bytes() == csv_file()
-
-
 def test_a_failed_apply_leaves_the_old_predictions(tmp_path, capsys):
     (tmp_path / "a.model").write_bytes(model_file())
     (tmp_path / "d.csv").write_bytes(csv_file() + b"far,a,2020-01-01,0\n")

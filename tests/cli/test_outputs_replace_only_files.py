@@ -109,12 +109,17 @@ def test_a_file_is_replaced_only_with_force(folder, capsys, monkeypatch):
     assert "--card 'new.html'" in complaint(capsys, *FIT.split(), "--out", "new")
     assert not (folder / "new").exists()
     # and none replaces what the same command reads or writes
-    line = complaint(capsys, *FIT.split(), "--out", "m.model", "--card", "./m.model")
-    assert "another output" in line
     export = ["sweep", "export", "grid.toml", "--store", "store"]
-    for name in ("grid.toml", *map(str, Path("store").glob("*.sqlite*"))):
-        line = complaint(capsys, *export, "--force", "--out", name)
-        assert "an input or another output" in line
+    Path("rows.csv").write_text("x0,x1,x2\n1,2,3\n")
+    for words in (
+        [*FIT.split(), "--out", "m.model", "--card", "./m.model"],
+        [*FIT.split(), "--force", "--out", "rows.npz"],
+        ["apply", "y.model", "rows.csv", "--force", "--out", f"{folder}/rows.csv"],
+        ["apply", "y.model", "row?.csv", "--force", "--out", "./rows.csv"],
+        *([*export, "--force", "--out", str(path)] for path in Path("store").glob("*.sqlite*")),
+        [*export, "--force", "--out", "grid.toml"],
+    ):
+        assert "an input or another output" in complaint(capsys, *words)
     for _ in range(2):  # but the table in a store is the store's own
         assert main(export) == 0
 
