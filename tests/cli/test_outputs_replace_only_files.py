@@ -80,6 +80,13 @@ def test_what_is_not_a_regular_file_is_refused_before_any_work(
     assert not Path(f"new{suffix}").exists()
 
 
+def test_a_report_that_cannot_be_written_is_said_before_the_work(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("onegrad.studies.reproduce.run_cells", lambda *_, **__: pytest.fail("ran"))
+    os.mkfifo(tmp_path / "report.html")
+    command = ("reproduce", "ba-figure3a", "--quick", "--out", str(tmp_path))
+    assert "--out" in (line := complaint(capsys, *command)) and "a pipe" in line
+
+
 @pytest.mark.parametrize("command", FOLDERS)
 def test_what_is_not_a_folder_stays_what_it_is(command, folder, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
