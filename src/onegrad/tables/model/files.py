@@ -46,7 +46,7 @@ from onegrad.tables.rows.sample import Tally
 
 MODEL_FORMAT = 6
 FORMAT_OF_0_3 = 5  # of the first release; formats 1 to 4 were never published, and are not read
-PROBES = np.linspace(-3.0, 3.0, 13)  # at which a function must be what it was
+PROBES = np.sinh(np.linspace(-3.2, 3.1, 32))  # where a function must be what it was: -12 to 11
 
 Specs = dict[str, ArraySpec]
 
