@@ -1,4 +1,4 @@
-"""Values that could mean two things: words beside gaps, dates as labels, weights of any size."""
+"""Values that could mean two things: words beside gaps, dates as labels, numbers of any size."""
 
 import tempfile
 import warnings
@@ -18,12 +18,14 @@ UNITS = ("D", "s", "ms", "us", "ns")
 
 
 def keep_meanings(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
-    """Fit columns of words and gaps, labels that are dates, and weights of every size."""
-    counts, kinds = AttackCounts(), (_words_and_gaps, _dates_as_labels, _tiny_weights)
+    """Fit columns of words and gaps, labels that are dates or large, and weights of every size."""
+    counts = AttackCounts()
+    kinds = _words_and_gaps, _dates_as_labels, _whole_numbers_as_labels, _tiny_weights
     for i in range(count):
         kind = kinds[int(rng.integers(len(kinds)))]
         name = f"{where}.{i} {kind.__name__}"
         with attempt(counts, name, (og.InvalidInput,)), warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)  # of NumPy, which no user understands
             warnings.simplefilter("ignore", UserWarning)
             if problem := kind(rng):
                 counts.fault("wrong", name, problem)
@@ -61,6 +63,15 @@ def _dates_as_labels(rng: np.random.Generator) -> str:
     return "" if set(first.tolist()) <= set(labels.tolist()) else f"{unit}: {first[:1]!r}"
 
 
+def _whole_numbers_as_labels(rng: np.random.Generator) -> str:
+    low, dtype = int(rng.integers(2**62)), str(rng.choice(["int64", "uint64", "Int64", "UInt64"]))
+    values = np.array([3, low, low + 1, 2**63 - 1], "int64")
+    X = rng.standard_normal((200, 3))
+    labels = pd.Series(values[np.digitize(X[:, 0], [-1, 0, 1])], dtype=dtype)
+    classes = og.OneStepClassifier(width=20, random_state=0).fit(X, labels).classes_.tolist()
+    return "" if classes == sorted(set(labels.tolist())) else f"{dtype}: {values} became {classes}"
+
+
 def _tiny_weights(rng: np.random.Generator) -> str:
     X = rng.standard_normal((200, 3))
     y, w = X[:, 0] + 0.1 * rng.standard_normal(200), rng.uniform(0.5, 2.0, 200)
@@ -70,5 +81,7 @@ def _tiny_weights(rng: np.random.Generator) -> str:
         model = og.OneStepRegressor(width=20, random_state=0).fit(X, y, sample_weight=weights)
         low, high = model.predict_interval(X[:20], 0.9)
         widths.append(high - low)
+        if (rows := model.remove(X[:3], y[:3], weights[:3]).n_rows_) != len(y) - 3:
+            return f"weights of {unit:.1e}: {rows} rows are left of {len(y)} less 3"
     near = np.allclose(*widths, rtol=MAX_DIFFERENCE)
     return "" if near else f"weights of {unit:.1e}: intervals {widths[1][0]} and {widths[0][0]}"

@@ -121,7 +121,7 @@ def test_a_theory_is_a_name_a_function_or_numbers(comparison):
     with pytest.warns(og.AssumptionWarning):
         named = og.compare(PROBLEM, seeds=2, theory="small-step")
     assert named.prediction.theory == "small-step" and "the small-step theory" in named.sentence
-    for wrong in ("stairs", [1.0, 2.0], {}, lambda problem: None):
+    for wrong in ("stairs", [1.0, 2.0], np.nan, {}, lambda problem: None, lambda problem: np.nan):
         with pytest.raises(og.InvalidInput, match="theory"):
             og.compare(PROBLEM, seeds=2, theory=wrong)
 

@@ -328,7 +328,8 @@ def _predicted(theory: TheoryLike, problem: Problem, rows: Any, **axes: Any) -> 
         label = name if name.isidentifier() else "your"
         return prediction_of([_number(theory(point)) for point in points], label, problem, **axes)
     values = np.asarray(theory)
-    if values.shape != shape or not np.issubdtype(values.dtype, np.number):
+    is_real = values.dtype.kind in "iuf" and np.isfinite(values).all()
+    if values.shape != shape or not is_real:
         allowed = f"a name, a function of a problem, or numbers of shape {shape}, that of the axes"
         raise InvalidInput("theory", theory, allowed)
     return prediction_of(values.ravel().tolist(), "your", problem, **axes)
@@ -336,6 +337,9 @@ def _predicted(theory: TheoryLike, problem: Problem, rows: Any, **axes: Any) -> 
 
 def _number(test_error: Any) -> float:
     try:
-        return float(test_error)
+        number = float(test_error)
     except (TypeError, ValueError):
-        raise InvalidInput("theory", test_error, "a function that returns a number") from None
+        number = np.nan
+    if not np.isfinite(number):
+        raise InvalidInput("theory", test_error, "a function that returns a number")
+    return number

@@ -6,26 +6,14 @@ A command that is added without a line in the table here fails; bad input has a 
 import json
 import subprocess
 
-import numpy as np
 import pytest
+from soak.outputs import make_inputs
 
 import onegrad as og
 from onegrad.cli import COMMANDS, main
 from programs import ONEGRAD
 
 SIZES = "--n 60 --d 30 --N 40"
-FIT = "rows.npz --target y --estimator one-step --width 10 --no-card --force --out y.model"
-SPEC = """
-[problem]
-n = 60
-d = 30
-N = 40
-
-[[grid]]
-measure = "theory"
-options.theory = "random-features"
-"""
-
 GOOD = {
     "predict": f"{SIZES} --theory random-features",
     "simulate": f"{SIZES} --seeds 2",
@@ -34,7 +22,7 @@ GOOD = {
     "spectrum": f"{SIZES} --eta 3 --simulate --seeds 2",
     "reproduce": "--list",
     "sweep": "run grid.toml",
-    "fit": FIT,
+    "fit": "rows.npz --target y --estimator one-step --width 10 --no-card --force --out y.model",
     "apply": "y.model rows.npz --out p.csv --force",
     "show": "y.model",
     "explore": None,  # serves until it is stopped: test_ctrl_c_is_one_line_at_every_moment.py
@@ -49,13 +37,10 @@ GOOD = {
 def folder(tmp_path_factory):
     """Where the commands' files are."""
     here = tmp_path_factory.mktemp("manners")
-    (here / "grid.toml").write_text(SPEC)
-    X = np.random.default_rng(0).standard_normal((50, 3))
-    np.savez(here / "rows.npz", X=X, y=X[:, 0])
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(here)
         patch.setenv("LOKY_MAX_CPU_COUNT", "1")  # in this process
-        assert main(["fit", *FIT.split()]) == 0
+        make_inputs(here)
         yield here
 
 

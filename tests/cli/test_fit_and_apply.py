@@ -98,7 +98,7 @@ def test_columns_come_back_as_they_were(plain, monkeypatch):
     assert main(["fit", "d.csv", "--target", "y", "--out", "m", *SMALL]) == 0
     expected = load("m").predict(plain[["x"]])
     for data, out in (("d.csv", "p.parquet"), ("d.parquet", "p.csv"), ("d.csv", "q.csv")):
-        assert main(["apply", "m", data, "--keep", "town,id", "--out", out]) == 0
+        assert main(["apply", "m", data, "--keep", "town,id,town", "--out", out]) == 0
         csv = out.endswith(".csv")
         read = pd.read_csv(out, dtype={"id": str}) if csv else pd.read_parquet(out)
         assert list(read.columns) == ["town", "id", "prediction"]

@@ -64,6 +64,10 @@ def test_what_is_not_a_regular_file_is_refused_before_any_work(
         (tmp_path / name).symlink_to(folder / name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(work, lambda *_, **__: pytest.fail("work began"))
+
+    def refused(_):
+        raise PermissionError
+
     option = command.split()[-1]
     for name, reason in special_paths(suffix).items():
         before = identity(name) if os.path.lexists(name) else None
@@ -71,9 +75,16 @@ def test_what_is_not_a_regular_file_is_refused_before_any_work(
             line = complaint(capsys, *command.split(), name, *force)
             assert re.search(f"error: {option} .*{reason}", line), line
         assert before is None or identity(name) == before
-    monkeypatch.setattr("os.access", lambda *_: False)  # root may write anywhere
+    monkeypatch.setattr("onegrad.io.files._locked_draft", refused)  # root may write anywhere
     assert "cannot be written to" in complaint(capsys, *command.split(), f"new{suffix}")
     assert not Path(f"new{suffix}").exists()
+
+
+def test_a_report_that_cannot_be_written_is_said_before_the_work(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("onegrad.studies.reproduce.run_cells", lambda *_, **__: pytest.fail("ran"))
+    os.mkfifo(tmp_path / "report.html")
+    command = ("reproduce", "ba-figure3a", "--quick", "--out", str(tmp_path))
+    assert "--out" in (line := complaint(capsys, *command)) and "a pipe" in line
 
 
 @pytest.mark.parametrize("command", FOLDERS)
@@ -105,10 +116,19 @@ def test_a_file_is_replaced_only_with_force(folder, capsys, monkeypatch):
     assert "--card 'new.html'" in complaint(capsys, *FIT.split(), "--out", "new")
     assert not (folder / "new").exists()
     # and none replaces what the same command reads or writes
-    line = complaint(capsys, *FIT.split(), "--out", "m.model", "--card", "./m.model")
-    assert "another output" in line
+    export = ["sweep", "export", "grid.toml", "--store", "store"]
+    Path("rows.csv").write_text("x0,x1,x2\n1,2,3\n")
+    for words in (
+        [*FIT.split(), "--out", "m.model", "--card", "./m.model"],
+        [*FIT.split(), "--force", "--out", "rows.npz"],
+        ["apply", "y.model", "rows.csv", "--force", "--out", f"{folder}/rows.csv"],
+        ["apply", "y.model", "row?.csv", "--force", "--out", "./rows.csv"],
+        *([*export, "--force", "--out", str(path)] for path in Path("store").glob("*.sqlite*")),
+        [*export, "--force", "--out", "grid.toml"],
+    ):
+        assert "an input or another output" in complaint(capsys, *words)
     for _ in range(2):  # but the table in a store is the store's own
-        assert main(["sweep", "export", "grid.toml", "--store", "store"]) == 0
+        assert main(export) == 0
 
 
 def test_python_writes_to_regular_files_alone(tmp_path, monkeypatch):
@@ -116,6 +136,10 @@ def test_python_writes_to_regular_files_alone(tmp_path, monkeypatch):
     for name in special_paths(".x"):
         with pytest.raises(InvalidInput, match="path"), atomic_write(tmp_path / name):
             pytest.fail("it was opened")
+    private = tmp_path / "private.x"
+    private.touch(0o600)
+    with atomic_write(private) as file:  # who may read it may read what replaces it, and no others
+        assert os.fstat(file.fileno()).st_mode & 0o777 == 0o600
     for path in PACKAGE.rglob("*.py"):  # and nothing writes in another way
         if path.parent.name != "io":
             pattern = r"\.write_(text|bytes)\(|\.to_csv\(|open\([^)]*\"[wxa]b?\"|savefig\((P|p)ath"

@@ -15,7 +15,7 @@ SPEC = """
 n = 60
 d = 30
 N = 40
-teacher = "tanh"
+teacher = "tanh(2*x)"
 eta = [0, 2]
 ridge = "0.01:1:3:log"
 
@@ -54,7 +54,7 @@ def test_run_status_export(spec, capsys):
         table = read(spec.parent / "out" / "small" / f"table.{form}")
         assert len(table) == 4 * 2 * 3 + 3
         simulated = table[table.measure == "errors"]
-        problem = onegrad.Problem(n=60, d=30, N=40, teacher="tanh")
+        problem = onegrad.Problem(n=60, d=30, N=40, teacher="tanh(2*x)")
         direct = onegrad.simulate(problem, seeds=4, eta=[0, 2], ridge=[0.01, 0.1, 1])
         for _, row in simulated.iterrows():
             i, j = [0, 2].index(row.eta), [0.01, 0.1, 1].index(round(row.ridge, 6))
@@ -131,7 +131,8 @@ def test_an_export_has_the_cells_of_its_spec_and_no_seed_twice(spec, capsys):
     assert len(whole) == 2 * len(rows) and set(whole.grid[whole.d == 20].isna()) == {True}
     assert not whole.duplicated(["measure", "d", "eta", "ridge", "seed"]).any()
 
-    spec.write_text(SPEC + '\n[[grid]]\nname = "more"\nmeasure = "errors"\nseeds = 3\n')
+    more = ("[[grid]]", 'name = "more"', 'measure = "errors"', "seeds = 3")
+    spec.write_text("\n".join([SPEC, *more, 'problem.teacher = "tanh(2 * x)"']))  # spaced otherwise
     assert main(["sweep", "run", str(spec), "--store", "one"]) == 0
     capsys.readouterr()
     both = table()

@@ -1,9 +1,11 @@
 """A file that is being replaced is the old one until the new one is complete."""
 
+import os
+
 import pytest
 
 from onegrad.exceptions import InvalidInput
-from onegrad.io.files import atomic_write, place
+from onegrad.io.files import atomic_write, output_file, place
 
 
 def test_the_new_file_takes_the_name_at_the_end(tmp_path):
@@ -43,3 +45,19 @@ def test_a_file_that_is_there_is_not_replaced(tmp_path, monkeypatch):
         assert target.read_bytes() == b"first"
         monkeypatch.setattr("os.link", refused)  # as some file systems do
     assert {path.name for path in tmp_path.iterdir()} == {"linked", "renamed"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root alone can become another user")
+def test_the_file_of_another_user_is_refused_before_the_work(public_folder):
+    """In a folder such as that of temporary files, where everybody may write."""
+    public_folder.chmod(0o1777)
+    (public_folder / "roots").write_bytes(b"")
+    os.seteuid(65534)
+    try:
+        output_file(public_folder / "new")
+        with pytest.raises(InvalidInput, match="belongs to another user"):
+            output_file(public_folder / "roots")
+    finally:
+        os.seteuid(0)
+    assert output_file(public_folder / "roots") == public_folder / "roots"
+    assert [path.name for path in public_folder.iterdir()] == ["roots"]

@@ -89,9 +89,15 @@ def test_rates_are_those_of_this_machine():
         assert 1e5 < getattr(rates, name) < 1e15
 
 
+LABELS = ["flops", "bytes", "memory", "seconds"]
+
+
 def test_a_dry_run_trains_nothing(monkeypatch, capsys):
     monkeypatch.setattr(Rates, "measured", lambda *_: Rates(1e9, 1e9, 1e9, 1e9))
     monkeypatch.setattr("onegrad.networks.run.run_stack", None)
-    assert main(["simulate", "--n", "100", "--d", "50", "--N", "60", "--dry-run"]) == 0
-    labels = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert labels == ["flops", "bytes", "memory", "seconds"]
+    for limit, notes in ((), 0), (("--memory", "1e-9"), 1):  # what does not fit has a cost, too
+        sizes = ["--n", "100", "--d", "50", "--N", "60", *limit]
+        assert main(["simulate", *sizes, "--dry-run"]) == 0
+        out, err = capsys.readouterr()
+        assert [line.split()[0] for line in out.splitlines()] == LABELS
+        assert err.count("note: --memory: this run needs about") == err.count("\n") == notes

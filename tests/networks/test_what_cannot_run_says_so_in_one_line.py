@@ -29,6 +29,8 @@ BAD = [
     ({"random": "device"}, "random 'device': needs"),
     ({"n_test": 0}, "n_test must be"),
     ({"batch": 1.5}, "batch must be"),
+    ({"batch": np.inf}, "batch must be"),
+    ({"memory_limit": np.nan}, "memory_limit must be a number > 0"),
     ({"rows": np.zeros((200, 3))}, "d = 10"),
     ({"rows": np.zeros((60, 10)), "n_test": 20}, "at least 120"),
     ({"rows": [["a"] * 10] * 200}, "numbers"),

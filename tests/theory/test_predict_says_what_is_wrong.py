@@ -31,6 +31,7 @@ BAD_VALUES = [
     ({"weights": "cube"}, "weights"), ({"readout": ["gaussian", "x"]}, "readout"),
     ({"rigde": 1.0}, "rigde"),
     ({"theory": "magic"}, "theory must be one of uniform, staircase"),
+    ({"theory": None}, "theory must be one of uniform, staircase"),
     ({"theory": "small-step", "printed": True}, "printed must be False with"),
 ]  # fmt: skip
 

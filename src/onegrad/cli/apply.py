@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> None:
         inputs = _inputs(model, data, unknown)
         blocks: Iterator[Columns] = (_columns(model, X, args) for X in inputs)
         if args.keep:
-            blocks = _beside_columns(data, args.keep.split(","), blocks)
+            blocks = _beside_columns(data, [*dict.fromkeys(args.keep.split(","))], blocks)
         rows = _write(args, blocks)
     warn(*unknown.warnings)
     if args.json:

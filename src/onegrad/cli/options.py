@@ -13,6 +13,7 @@ from typing import Any
 
 from onegrad.exceptions import InvalidInput
 from onegrad.functions.function import with_hermite_sum
+from onegrad.io.files import input_problem
 from onegrad.io.ranges import parse_numbers
 from onegrad.problem import FIELDS, QUICK_START, RATIO_FIELDS, Problem
 from onegrad.problem.conventions import size_from_ratio
@@ -162,12 +163,11 @@ def _replace_ratio(
 
 def load_rows(path: str | None) -> Any:
     """Return the array of a .npy file, the value of --rows; None without one."""
-    import numpy as np
+    from onegrad.io.npy import read_array
 
     if path is None:
         return None
-    try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        problem = f"not a .npy file of numbers ({error})"
-        raise InvalidInput("--rows", Path(path), problem=problem) from None
+    if problem := input_problem(Path(path)):
+        raise InvalidInput("--rows", Path(path), problem=problem)
+    with Path(path).open("rb") as file:
+        return read_array(file, "--rows")

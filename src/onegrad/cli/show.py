@@ -6,6 +6,7 @@ from typing import Any
 
 from onegrad.cli.options import add_command
 from onegrad.cli.output import print_json
+from onegrad.exceptions import printable
 
 
 def add_parser(subparsers: Any) -> None:
@@ -28,8 +29,8 @@ def run(args: argparse.Namespace) -> None:
         about = {"model": args.model_file, "bytes": size, "predicts": predicts}
         print_json(about | model_facts(model))
         return
-    print(f"{args.model_file}: {size / 1e6:.2g} MB, predicts {predicts}")
-    print(f"columns: {', '.join(model.column_names_):.400}")
+    print(f"{args.model_file}: {size / 1e6:.2g} MB, predicts {printable(predicts)}")
+    print(printable(f"columns: {', '.join(model.column_names_):.400}"))
     print(model.report())
 
 

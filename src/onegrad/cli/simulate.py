@@ -64,18 +64,17 @@ def run(args: argparse.Namespace) -> None:
     options: dict[str, Any] = {name: vars(args)[name] for name in names if name in vars(args)}
     if args.memory is not None:
         options["memory_limit"] = args.memory * 1e9
+    seeds, inputs = read_seeds(args.seeds), load_rows(args.rows)
     if args.dry_run:
-        estimate = partial(cost, problem, read_seeds(args.seeds), **axes)
+        estimate = partial(cost, problem, seeds, **axes)
         try:
             _print_cost(estimate(**options), args.json)
         except InvalidInput as error:
-            if error.argument != "memory_limit":
+            if error.argument != "memory_limit" or error.allowed:
                 raise
             _print_cost(estimate(**options | {"memory_limit": math.inf}), args.json)
             print_note("onegrad simulate", error.describe("--memory"))
         return
-    inputs = load_rows(args.rows)
-    seeds = read_seeds(args.seeds)
     progress = count_networks(seeds, quiet=args.json)
     simulation = simulate(problem, seeds, rows=inputs, progress=progress, **options, **axes)
     if simulation.provenance.random == "device" and args.random is None:

@@ -149,10 +149,11 @@ def _status(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
 def _export(args: argparse.Namespace, spec: Spec, directory: Path) -> int:
     target = args.out or directory / f"table.{args.format}"
     suffix = f".{args.format}"
-    if not check_table(args, suffix):
-        # the store's own table is made anew
-        output_file(target, "--out", replace=args.out is None or args.force, others=[args.spec])
     with Store(directory, create=False) as store:
+        if not check_table(args, suffix):
+            others = [args.spec, *directory.glob("*.sqlite*")]
+            # the store's own table is made anew
+            output_file(target, "--out", replace=args.out is None or args.force, others=others)
         table = export(store, all_cells(spec), args.all)
     write_tables(target, suffix, [table], args.escape)
     if args.json:

@@ -162,10 +162,10 @@ def outlier_accuracy(problem: Problem) -> float:
 
 
 def location(problem: Problem) -> tuple[object, ...]:
-    """Return the fields of a problem, its step and penalty up to rounding."""
+    """Return the fields of a problem, its step and penalty up to rounding, formulas to blanks."""
     fields = problem.to_dict()
     del fields["alpha"]
     # theory and networks may come by the same step as eta and as n^alpha, which round differently
     fields["eta"] = float(f"{problem.step:.9g}")
     fields["ridge"] = float(f"{problem.ridge:.9g}")
-    return tuple(fields.values())
+    return tuple(v.replace(" ", "") if isinstance(v, str) else v for v in fields.values())

@@ -24,6 +24,7 @@ import inspect
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any, Self
 
@@ -207,8 +208,8 @@ def _grid(
     options = table.get("options", {})
     _check_keys(options, measures[name].options, f"{location}.options")
     for key, value in options.items():
-        if not isinstance(value, Option):
-            allowed = "a number, a text or true/false"
+        if not isinstance(value, Option) or (isinstance(value, float) and not isfinite(value)):
+            allowed = "a number that is finite, a text or true/false"
             raise InvalidInput(f"{location}.options.{key}", value, allowed)
     return Grid(
         name=_text(table.get("name", name), f"{location}.name"),
@@ -273,8 +274,11 @@ def _whole_number(value: Any, location: str, largest: int) -> int:
 
 
 def _text(value: Any, location: str) -> str:
-    if not isinstance(value, str) or not value or len(value) > 100:
-        raise InvalidInput(location, value, "a text of 1 to 100 characters")
+    """Return the name of a folder, or one that is printed and stands in a list."""
+    if not isinstance(value, str) or not value.isprintable() or not 1 <= len(value) <= 100:
+        raise InvalidInput(location, value, "a text of 1 to 100 characters that can be printed")
+    if "/" in value or ", " in value:
+        raise InvalidInput(location, value, "a text without '/' and ', '")
     return value
 
 

@@ -8,6 +8,7 @@ import secrets
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -35,33 +36,48 @@ def output_file(
     replace : whether a file that exists may be replaced.
     others : inputs and further outputs of the same work, which this file must not be.
     """
-    path, mode = Path(path), None
+    target, state = _replaceable(path, argument)
+    refused = partial(InvalidInput, argument, Path(path))
+    if any(os.path.realpath(other) == os.path.realpath(target) for other in others):
+        raise refused(problem="this file is an input or another output; choose another name")
+    if state is not None and not replace:
+        raise refused(
+            problem="the file already exists; choose another name, or add --force to replace it"
+        )
+    folder = target.parent.stat()
+    sticky = folder.st_mode & stat.S_ISVTX  # as that of temporary files is
+    if sticky and state and os.geteuid() not in (0, folder.st_uid, state.st_uid):
+        raise refused(problem="it belongs to another user, who alone may replace it in this folder")
+    try:  # what is allowed only shows where it is done: root has every right, even in /proc
+        draft, file = _locked_draft(target)
+        with file:
+            draft.unlink()
+    except OSError as error:
+        raise refused(problem=f"its folder cannot be written to: {error.strerror}") from None
+    return target
+
+
+def _replaceable(path: str | Path, argument: str) -> tuple[Path, os.stat_result | None]:
+    """Return a path, a link followed, and what is there; refuse it unless that is a file."""
+    path, state = Path(path), None
+    refused = partial(InvalidInput, argument, path)
     if str(path) == STANDARD_OUTPUT:
-        raise InvalidInput(argument, "-", problem="standard output takes only tables, as CSV")
-
-    def refused(problem: str) -> InvalidInput:
-        return InvalidInput(argument, path, problem=problem)
-
+        raise refused(problem="standard output takes only tables, as CSV")
     try:
-        mode = path.stat().st_mode
+        state = path.stat()
     except FileNotFoundError:
         if path.is_symlink():
-            raise refused("a link that leads nowhere; remove it first") from None
+            raise refused(problem="a link that leads nowhere; remove it first") from None
     except (OSError, ValueError) as error:  # a loop of links, a name that is too long, a zero byte
-        raise refused(f"cannot be written: {getattr(error, 'strerror', error)}") from None
-    if mode is not None and not stat.S_ISREG(mode):
-        kind = next((kind for is_kind, kind in _KINDS if is_kind(mode)), "no regular file")
-        raise refused(f"this is {kind}, which is never replaced")
+        raise refused(problem=f"cannot be written: {getattr(error, 'strerror', error)}") from None
+    if state is not None and not stat.S_ISREG(state.st_mode):
+        kinds = (kind for is_kind, kind in _KINDS if is_kind(state.st_mode))
+        kind = next(kinds, "no regular file")
+        raise refused(problem=f"this is {kind}, which is never replaced")
     target = path.resolve() if path.is_symlink() else path
     if not target.parent.is_dir():
-        raise refused("no such directory")
-    if any(os.path.realpath(other) == os.path.realpath(target) for other in others):
-        raise refused("this file is an input or another output; choose another name")
-    if mode is not None and not replace:
-        raise refused("the file already exists; choose another name, or add --force to replace it")
-    if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise refused("its folder cannot be written to")
-    return target
+        raise refused(problem="no such directory")
+    return target, state
 
 
 _KINDS = (
@@ -77,16 +93,19 @@ def atomic_write(
     """Yield an open file that takes the name `target` at the end, and is removed on any failure.
 
     Whatever happens in between, a reader sees the old file or the new one. The draft is locked
-    while its writer lives: one that is not locked has no writer (see `sweep_drafts`).
+    while its writer lives: one that is not locked has no writer (see `sweep_drafts`). Who may read
+    and write a file that is replaced stays as it was.
 
     Raises
     ------
     InvalidInput : the target is nothing that may be written, see `output_file`.
     """
-    target = output_file(target)
+    target, state = _replaceable(target, "path")
     draft, file = _locked_draft(target)
     try:
         with file:
+            if state is not None:
+                os.fchmod(file.fileno(), state.st_mode & 0o777)
             yield file
             # whole before it has its name; a text wrapper has closed it at its own end
             if not file.closed:
@@ -94,6 +113,15 @@ def atomic_write(
             take_name(draft, target)  # locked: no other process removes it
     finally:
         draft.unlink(missing_ok=True)  # still there if anything failed, or if it was linked
+
+
+def input_problem(path: Path) -> str:
+    """Return why a path cannot be read as a file, or an empty text."""
+    if path.is_file():
+        return ""
+    if path.exists():
+        return "is a folder, a device or a pipe, not a file"
+    return "a link that leads nowhere" if path.is_symlink() else f"no such file{suggest_file(path)}"
 
 
 def suggest_file(path: Path, suffixes: Collection[str] = ()) -> str:

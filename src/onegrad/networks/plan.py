@@ -6,6 +6,7 @@ a problem share one gradient: a plan says how many of each, so that nothing is l
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -48,8 +49,10 @@ class SimulateOptions:
         check_choice("model", self.model, MODELS)
         for name in ("n_test", "batch", "threads"):
             value = getattr(self, name)
-            if value is not None and (value != int(value) or value < 1):
+            if value is not None and not (_is_positive(value) and value % 1 == 0):
                 raise InvalidInput(name, value, "a whole number >= 1")
+        if self.memory_limit is not None and not _is_positive(self.memory_limit):
+            raise InvalidInput("memory_limit", allowed="a number > 0")
 
     @property
     def draws_on_device(self) -> bool:
@@ -65,6 +68,10 @@ class SimulateOptions:
         drawn = self.draws_on_device and self.rows is None
         direct = self.model in NETWORK_MODELS and problem.update == "gradient"
         return drawn and direct and not self.leave_one_out
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, Real) and float(value) > 0  # which NaN is not
 
 
 DEFAULT_OPTIONS = SimulateOptions()

@@ -14,12 +14,19 @@ from onegrad.exceptions import InvalidInput
 from onegrad.experiments.checks import Check, Headline, Verdict
 from onegrad.experiments.executors import RunOptions, executor
 from onegrad.experiments.grid import shard, store_part
-from onegrad.experiments.report.page import Page, Section, Sizes, study_page, write_report
+from onegrad.experiments.report.page import (
+    REPORT,
+    Page,
+    Section,
+    Sizes,
+    study_page,
+    write_report,
+)
 from onegrad.experiments.results import Results
 from onegrad.experiments.runner import Summary, commit, run_cells
 from onegrad.experiments.store import Provenance, Store
 from onegrad.experiments.tables import check_rows, headline_record, point_rows, write_csv
-from onegrad.io.files import atomic_write
+from onegrad.io.files import atomic_write, output_file
 from onegrad.io.json_values import json_values
 from onegrad.io.progress import TerminalProgress
 from onegrad.pictures.style import RC
@@ -62,6 +69,9 @@ def reproduce(
     start = time.monotonic()
     studies = select(names, quick=quick, seeds=seeds)
     with Store(out / "store", part=store_part(options.shard)) as store:
+        if draw:  # what could not be written is said before the work
+            output_file(out / REPORT, "out")
+            (out / "figures").mkdir(exist_ok=True)
         results = {name: Results(study.spec, store) for name, study in studies.items()}
         grids = [grid for of_study in results.values() for grid in of_study.cells.values()]
         cells = {cell.key: cell for grid in grids for cell in grid}
@@ -101,7 +111,6 @@ def _section(study: Study, results: Results, folder: Path, sizes: Sizes, compute
     sentences = headlines(study, facts)
     # the rules ask for sizes, seeds and test rows that a smaller run has not
     violations = [] if sizes.quick or sizes.seeds else broken_rules(study, facts, results, checks)
-    folder.mkdir(parents=True, exist_ok=True)
     heads, rows = number_table(study, facts)
     section = Section(
         name=study.name,

@@ -103,8 +103,9 @@ def _evaluate(
     grid: ProblemGrid, theory: str | Theory, printed: bool = False, rows: Any = None
 ) -> Prediction:
     """Return the errors of all points of a grid, and issue the warnings of the theory."""
-    if isinstance(theory, str):
-        theory = THEORIES[check_choice("theory", case_insensitive(theory, THEORIES), THEORIES)]
+    if not isinstance(theory, Theory):
+        known = case_insensitive(theory, THEORIES) if isinstance(theory, str) else theory
+        theory = THEORIES[check_choice("theory", known, THEORIES)]
     name = theory.name
     if printed and name != "staircase":
         raise InvalidInput("printed", printed, f"False with theory {name!r}")

@@ -42,7 +42,7 @@ def test_balanced_classes_weigh_the_same(kind, tmp_path):
 
 
 def test_other_class_weights_are_refused():
-    for weights in ("even", {7: 1.0}, {0: -1.0}, 3):
+    for weights in ("even", {7: 1.0}, {0: -1.0}, {0: np.nan}, {0: 1e300}, 3):
         with pytest.raises(InvalidInput, match="class_weight"):
             model(og.OneStepClassifier, class_weight=weights).fit(X, RARE)
 

@@ -92,7 +92,7 @@ def test_row_labels_are_no_input(pd, tmp_path):
 def test_one_entry_that_is_not_a_number_is_a_warning(pd, tmp_path):
     """The column is then text with as many values as rows, which nobody meant."""
     numbers = [f"{x:.6f}" for x in RNG.standard_normal(199)]
-    for mark, warned in (("?", True), ("1.5.", True), ("", False), ("7", False)):
+    for mark, warned in (("?", True), ("1.5.", True), ("1_000", True), ("", False), ("7", False)):
         pd.DataFrame({"x": [*numbers, mark], "y": Y}).to_csv(tmp_path / "t.csv", index=False)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

@@ -81,6 +81,8 @@ def test_likely_mistakes_are_said(pd):
         [f"{1e5 * v:.3f}".replace(".", ",") for v in X],
         [f"{1e5 * v:.1f}%".replace(".", ",") for v in X],
         [f"{1e5 * v:,.0f}" for v in X],
+        [f"{1e5 * abs(v):_.2f}".replace(".", ",").replace("_", ".") for v in X],
+        [f"${abs(v):.4f}" for v in X],
     ):
         with pytest.warns(AssumptionWarning, match="'a' holds text such as"):
             model().fit(pd.DataFrame({"a": written, "x": X}), X)

@@ -51,3 +51,16 @@ def test_a_name_that_is_no_utf_8_is_called_that(tmp_path):
     with pytest.raises(InvalidInput, match="its name is not UTF-8") as caught:
         read(os.fsdecode(path))
     assert str(caught.value).isprintable()
+
+
+def test_what_is_no_file_is_called_that(tmp_path):
+    (tmp_path / "link.csv").symlink_to("gone")
+    os.mkfifo(tmp_path / "pipe.csv")
+    for name, problem in (
+        ("link.csv", "a link that leads nowhere"),
+        ("pipe.csv", "a folder, a device or a pipe"),
+        ("*", "link.csv': a link that leads nowhere"),
+        ("", "link.csv': a link that leads nowhere"),
+    ):
+        with pytest.raises(InvalidInput, match=problem):
+            source(tmp_path / name, target="y")

@@ -1,6 +1,7 @@
 """Constant columns, one row, one class, equal targets, mixed types: results or one-line errors."""
 
 import warnings
+from collections import OrderedDict
 from datetime import UTC, datetime, time
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 import onegrad as og
 from onegrad.exceptions import AssumptionWarning, InvalidInput
-from onegrad.tables import load
+from onegrad.tables import load, source
 
 pytestmark = [pytest.mark.compat, pytest.mark.filterwarnings("ignore:the model was learned from")]
 
@@ -74,8 +75,13 @@ def test_sparse_rows_are_rows(kind):
 
 
 def test_labels_that_cannot_be_told_apart_are_one_line():
+    import pandas as pd
+
     for labels, message in (
         (np.array(["a", None] * 20, dtype=object), "some labels are missing"),
+        (pd.Series(["a", pd.NA] * 20, dtype="string"), "some labels are missing"),
+        (np.array([1, 2] * 20, "m8[s]"), "labels that are numbers, text or dates; .*timedelta64"),
+        (np.array([2.0**53, 1.0] * 20), "so large that floats merge them"),
         (np.array(["a", 1] * 20, dtype=object), "several types, number and str"),
         (["a\0", "a"] * 20, "ends with a zero character"),
         (np.zeros(40), "at least 2 classes"),
@@ -83,6 +89,23 @@ def test_labels_that_cannot_be_told_apart_are_one_line():
         for inputs in (X, FRAME):
             with pytest.raises(InvalidInput, match=message):
                 small(og.OneStepClassifier).fit(inputs, labels)
+
+
+@pytest.mark.parametrize("low", [2**53, 2**64 - 2])
+def test_large_whole_numbers_are_labels_of_their_own(low, tmp_path):
+    """As floats two of them were one class; in a file they are floats, and refused."""
+    import pandas as pd
+
+    labels = np.array([5, low, low + 1], np.uint64)[np.digitize(Y, [-0.5, 0.5])]
+    for same in (labels, pd.Series(labels, dtype="UInt64"), pd.Series(labels).astype("category")):
+        model = small(og.OneStepClassifier).fit(X, same)
+        model.save(tmp_path / "m")
+        assert load(tmp_path / "m").classes_.tolist() == [5, low, low + 1]
+    pd.DataFrame(X).assign(y=labels).to_csv(tmp_path / "rows.csv", index=False)
+    with pytest.raises(InvalidInput, match="so large that floats merge them"):
+        small(og.OneStepClassifier).fit(source(tmp_path / "rows.csv", target="y"))
+    truth = small(og.OneStepClassifier).fit(X, pd.Series(Y > 0, dtype="boolean"))
+    assert truth.classes_.dtype == bool
 
 
 @pytest.mark.parametrize("kind", REGRESSORS)
@@ -212,6 +235,7 @@ def test_dates_as_labels_come_back_as_dates(tmp_path):
         assert predicted.dtype.kind == "M"
         assert set(predicted.astype("M8[D]").tolist()) <= set(days.tolist())
         np.testing.assert_array_equal(predicted, model.predict(X))
+        assert model.score(X, labels) == np.mean(predicted == days.astype(predicted.dtype))
         model.remove(X[:5], days[:5].astype("M8[s]"))  # the same instants
     zoned = [datetime.combine(day, time(), UTC) for day in days.tolist()]
     for labels, problem in (
@@ -235,6 +259,29 @@ def test_tiny_weights_are_weights():
     assert tiny.fitted_.statistics.effective_rows == ones.fitted_.statistics.effective_rows
 
 
+@pytest.mark.parametrize("kind", [og.AlternatingRegressor, og.AlternatingClassifier])
+def test_a_unit_of_weights_changes_nothing(kind):
+    """In single precision 1e-60 was 0 and 1e60 infinite; rows of 1e-12 left with one of them."""
+    rng = np.random.default_rng(0)
+    inputs, weights = rng.standard_normal((300, 4)), rng.uniform(0.1, 0.4, 300)
+    y = np.sin(2 * inputs[:, 0]) * inputs[:, 1]
+    y = y if kind is og.AlternatingRegressor else y > 0
+    fits = []
+    for unit in (1.0, 2.0**-40, 2.0**-200, 2.0**200):
+        model = small(kind, rounds=2, budget="best").fit(inputs, y, unit * weights)
+        with pytest.raises(InvalidInput, match="3 rows that were never added"):
+            model.remove(inputs[:3] + 1, y[:3], unit * weights[:3])
+        with pytest.raises(InvalidInput, match="1 rows that were never added"):
+            model.remove(inputs[:1], y[:1], unit * weights[:1] * 1.01)
+        model.remove(inputs[:3], y[:3], unit * weights[:3])
+        fits.append((model.n_rows_, model.predict(inputs)))
+    for rows, predicted in fits:
+        assert rows == 297
+        np.testing.assert_array_equal(predicted, fits[0][1])
+
+
 def test_a_dict_is_no_matrix():
-    with pytest.raises(InvalidInput, match="a dict of columns, and the model was fitted on a mat"):
-        small().fit(X, Y).predict(FRAME)
+    for columns in (FRAME, OrderedDict(FRAME)):
+        with pytest.raises(InvalidInput, match="a dict of columns, and the model was fitted on a"):
+            small().fit(X, Y).predict(columns)
+        assert small().fit(columns, Y).column_names_ == list("abc")

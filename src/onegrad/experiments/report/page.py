@@ -12,6 +12,7 @@ from typing import Any
 from onegrad.experiments.checks import MAX_SCORE, MIN_HOLDING, Check, Headline, Verdict
 from onegrad.io.files import atomic_write
 
+REPORT = "report.html"
 PIXELS_PER_POINT = 1.4  # at which a picture is shown
 
 
@@ -150,7 +151,7 @@ def outcome(headlines: Sequence[Headline], sizes: Sizes) -> str:
 
 def write_report(page: Page, out: Path) -> Path:
     """Write the page as out/report.html; it refers to no other file."""
-    target = out / "report.html"
+    target = out / REPORT
     html = _template("page.html").render(page=page, table_row=table_row)
     with atomic_write(target) as file:
         file.write(html.encode())

@@ -24,6 +24,7 @@ import numpy as np
 
 from onegrad.arrays import Array, Floats, Ops, get_ops, is_torch, namespace, to_numpy
 from onegrad.tables.first_layer.scaling import DEVICE_BLOCK_ROWS, ScaledRows, clip, row_slices
+from onegrad.tables.rows.sample import in_own_unit
 
 Indices = np.ndarray[Any, np.dtype[np.intp]]
 
@@ -81,7 +82,7 @@ class NeuronSampler:
 
     @classmethod
     def of(cls, rows: ScaledRows, bound: float, ops: Ops | None = None) -> NeuronSampler:
-        return cls(clip(rows.z, bound), rows.w, ops or get_ops())
+        return cls(clip(rows.z, bound), in_own_unit(rows.w), ops or get_ops())
 
     @cached_property
     def covariance(self) -> Floats:

@@ -61,11 +61,14 @@ def settings_from(kind: type[SettingsType], estimator: Any, **others: Any) -> Se
     return kind(**{f.name: parameters[f.name] for f in fields(kind)})  # type: ignore[arg-type]
 
 
+MAX_WHOLE = 2.0**31  # of counts of rows, neurons and rounds: arrays of more have no address
+
+
 def check_parameter(
     name: str, value: Any, low: float, high: float = math.inf, integer: bool = False
 ) -> None:
     """Raise InvalidInput unless the value is a number between low and high."""
-    kind = numbers.Integral if integer else numbers.Real
+    kind, high = (numbers.Integral, min(high, MAX_WHOLE)) if integer else (numbers.Real, high)
     if isinstance(value, bool) or not isinstance(value, kind) or not low <= float(value) <= high:
         noun = "a whole number" if integer else "a number"
         upper = "" if high == math.inf else f" and <= {high:g}"

@@ -18,7 +18,7 @@ from onegrad.tables.fitting.fit_progress import FitProgress
 from onegrad.tables.model.targets import LearningTask, NumericTargets, Targets
 from onegrad.tables.rows.encoding import Encoding, encode, input_names
 from onegrad.tables.rows.likely_mistakes import warn_of_few_digits, warn_of_lone_values
-from onegrad.tables.rows.sample import RowKeys, Sample, effective_rows
+from onegrad.tables.rows.sample import RowKeys, Sample, effective_rows, in_own_unit
 from onegrad.tables.rows.table import is_table
 
 METRIC_GRADIENTS = 4000  # gradients that a metric is the mean of, where there are several outputs
@@ -138,9 +138,9 @@ class TrainingSet:
 
     @cached_property
     def in_single(self) -> TrainingSet:
-        """The training set with its rows in single precision, on the host."""
+        """The training set with its rows in single precision, on the host, weights in a unit."""
         single = get_ops("cpu", "float32")
-        return self._with_rows(lambda rows: rows.on(single))
+        return self._with_rows(lambda rows: replace(rows, w=in_own_unit(rows.w)).on(single))
 
     def _with_rows(self, change: Callable[[ScaledRows], ScaledRows]) -> TrainingSet:
         update, held_out = change(self.update), change(self.held_out)

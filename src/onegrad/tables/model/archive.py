@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.exceptions import InvalidInput
-from onegrad.io.files import atomic_write, suggest_file
+from onegrad.io.files import atomic_write, input_problem
 from onegrad.io.json_values import json_values
 from onegrad.io.npy import read_array
 
@@ -49,9 +49,7 @@ def write_archive(path: Path, header: Mapping[str, Any], arrays: Arrays) -> None
 
 def read_archive(path: Path) -> tuple[dict[str, Any], Arrays]:
     """Return the header and the arrays of an archive, whose digests are all compared."""
-    if not path.is_file():
-        special = "is a folder, a device or a pipe, not a file"
-        problem = special if path.exists() else f"no such file{suggest_file(path)}"
+    if problem := input_problem(path):
         raise InvalidInput("model", problem=problem)
     content = path.read_bytes()
     try:

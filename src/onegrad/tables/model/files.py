@@ -46,7 +46,7 @@ from onegrad.tables.rows.sample import Tally
 
 MODEL_FORMAT = 6
 FORMAT_OF_0_3 = 5  # of the first release; formats 1 to 4 were never published, and are not read
-PROBES = np.linspace(-3.0, 3.0, 13)  # at which a function must be what it was
+PROBES = np.sinh(np.linspace(-3.2, 3.1, 32))  # where a function must be what it was: -12 to 11
 
 Specs = dict[str, ArraySpec]
 
@@ -211,9 +211,13 @@ def read_model(path: str | Path, estimators: Mapping[str, Callable[..., Any]]) -
         estimator = estimators[name](**parameters)
         fitted = ModelReader(header, arrays).fitted()
         _check_values(fitted)
+        estimator._publish(fitted)
         if header["names"] is not None:
-            estimator.feature_names_in_ = np.array(list(map(str, header["names"])), dtype=object)
-        return estimator._publish(fitted)
+            names = list(map(str, header["names"]))
+            if len(names) != estimator.n_features_in_:
+                raise InvalidInput("names", problem="they are not as many as the columns")
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        return estimator
     except InvalidInput as error:
         problem = error.problem if error.argument == "model" else str(error)
     except OSError as error:

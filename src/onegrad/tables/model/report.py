@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from onegrad.exceptions import printable
 from onegrad.tables.model.fitted import Fitted
 
 
@@ -60,11 +61,12 @@ class Report:
         return cls(title, tuple(lines), tuple(ranked[:10]), about)
 
     def __str__(self) -> str:
-        width = max(len(name) for name, _ in (*self.lines, *self.inputs))
+        inputs = [(printable(name), share) for name, share in self.inputs]
+        width = max(len(name) for name, _ in (*self.lines, *inputs))
         rows = [f"  {name.ljust(width)}  {value}" for name, value in self.lines]
         bars = [
             f"  {name.ljust(width)}  {share:6.1%} {'#' * round(40 * share)}"
-            for name, share in self.inputs
+            for name, share in inputs
         ]
         return "\n".join([self.title, *rows, self.about, *bars])
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as t
 
 from onegrad.exceptions import InvalidInput
-from onegrad.io.files import suggest_file
+from onegrad.io.files import input_problem, suggest_file
 from onegrad.io.npy import Header, read_header
 from onegrad.tables.rows.kinds import KINDS, kind_of
 from onegrad.tables.rows.partitions import (
@@ -68,7 +68,8 @@ def _punctuation(path: str) -> tuple[str, str]:
     """
     with Path(path).open("rb") as file:
         head = file.read(CSV_HEAD)
-    first = re.sub(rb'"[^"]*"', b"", head.splitlines()[0] if head else b"")
+    lines = re.sub(rb'"[^"]*"', b"", head).splitlines()  # names may hold anything
+    first = next((line for line in lines if line.strip()), b"")
     if b";" not in first or b"," in first:
         return ",", "."
     number = rb'[;\n]"?[+-]?\d+%s\d+"?[;\r\n]'
@@ -117,6 +118,9 @@ def _find_files(path: str) -> list[str]:
         allowed = f"; allowed are {', '.join(FILE_SUFFIXES)}"
         problem = f"no such file{suggest_file(Path(path), FILE_SUFFIXES) or allowed}"
         raise InvalidInput("data", path, problem=problem)
+    for file in map(Path, sorted(files)):
+        if problem := input_problem(file):
+            raise InvalidInput("data", file, problem=problem)
     return sorted(files)
 
 

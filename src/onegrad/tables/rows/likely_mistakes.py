@@ -11,8 +11,10 @@ from onegrad.exceptions import AssumptionWarning, warn
 # These limits decide warnings alone; they were set on examples of such mistakes, not tuned.
 MAX_SHARE_OF_WORDS = 0.05  # of the values of a column of numbers: more are not mistakes
 MIN_WRITTEN_NUMBERS = 10  # values with a comma or a percent sign: fewer may be codes
-# 1,5 and 1,234.5 and 12 % and 1'000: numbers for people, text for programs
-WRITTEN_NUMBER = re.compile(r"[+-]?(\d+,\d+|\d{1,3}([,' ]\d{3})+(\.\d+)?|\d+([.,]\d+)?\s?%)")
+# 1,5 and 1,234.5 and 1.234,5 and 12 % and 1'000 and $3.50: numbers for people, text for programs
+WRITTEN_NUMBER = re.compile(
+    r"[+-]?(\d+,\d+|\d{1,3}([,.'\s]\d{3})+([.,]\d+)?|\d+([.,]\d+)?\s?[%€$£]|[€$£]\s?\d[\d.,]*)"
+)
 # ranges of the other values that a value lies beyond them, if it occurs often, or once
 FAR_IF_REPEATED, FAR_IF_SINGLE = 20.0, 1e4
 FEW_DIGITS = 1e-12  # deviation, relative to the mean, of which float64 keeps some three digits
@@ -86,9 +88,9 @@ def _warn(name: str, text: str) -> None:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text is a number."""
+    """Return whether readers of files take a text for a number; Python reads 1_000, too."""
     try:
         float(text)
     except ValueError:
         return False
-    return True
+    return text.isascii() and "_" not in text

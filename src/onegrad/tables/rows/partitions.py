@@ -71,6 +71,14 @@ class ColumnRoles:
     column_types: Mapping[str, ColumnType] = field(default_factory=dict)
     drop_missing: bool = False
 
+    def __post_init__(self) -> None:
+        seen = {self.target}
+        for name in self.inputs or ():
+            if name in seen:
+                problem = "it is the target" if name == self.target else "it is there twice"
+                raise InvalidInput("columns", name, problem=problem)
+            seen.add(name)
+
     def is_input(self, name: str) -> bool:
         if self.inputs is not None:
             return name in self.inputs

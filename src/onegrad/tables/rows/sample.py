@@ -31,7 +31,7 @@ from onegrad.tables.rows.table import (
 )
 
 MAX_TALLY_ROWS = 131_072  # distinct ones, 3 MB: a tally of more is not kept
-MIN_WEIGHT = 1e-9  # weights are sums of floats: what is less is rounding
+ROUNDING = 1e-9  # of weights, which are sums of floats, relative to what was added and removed
 NONE_BYTES = b"\xffNone"  # the text "None", hashed as what no text is: a missing value is str(None)
 
 RowKeys = np.ndarray[Any, np.dtype[np.uint64]]
@@ -100,14 +100,14 @@ class Tally(KeyedRows):
 
     def __sub__(self, other: Tally) -> Tally:
         """Return the tally without these rows; raise InvalidInput if it does not have them."""
-        difference = self + replace(other, weights=-other.weights, copies=0 * other.copies)
-        weights = difference.weights
-        if (weights < -MIN_WEIGHT * np.abs(other.weights).max(initial=1.0)).any():
-            missing = int((weights < 0).sum())
+        rest = self + replace(other, weights=-other.weights, copies=0 * other.copies)
+        weights, rounding = rest.weights, ROUNDING * (self + other).weights
+        if missing := int((weights < -rounding).sum()):
             raise InvalidInput("X", problem=f"cannot remove {missing} rows that were never added")
-        weights = weights[np.isin(difference.keys, self.keys)]
-        copies = np.ceil(weights / self.weights * self.copies - MIN_WEIGHT)  # a part is a row, too
-        return replace(self, weights=weights, copies=copies)[weights > MIN_WEIGHT]
+        mine = np.isin(rest.keys, self.keys)
+        weights, rounding = weights[mine], rounding[mine]
+        copies = np.ceil(weights / self.weights * self.copies - ROUNDING)  # a part is a row, too
+        return replace(self, weights=weights, copies=copies)[weights > rounding]
 
 
 def add_tallies(a: Tally | None, b: Tally | None) -> Tally | None:
@@ -118,6 +118,11 @@ def add_tallies(a: Tally | None, b: Tally | None) -> Tally | None:
     return total if len(total) <= MAX_TALLY_ROWS else None
 
 
+def in_own_unit(w: Floats) -> Floats:
+    """Return weights over a power of two, the largest below one: exact, and far from underflow."""
+    return np.ldexp(w, -np.frexp(w.max(initial=0.0))[1])
+
+
 def effective_rows(w: Floats, copies: Floats | float = 1.0) -> float:
     r"""Return the number of rows of equal weight that say as much, copies of a row apart.
 
@@ -125,7 +130,7 @@ def effective_rows(w: Floats, copies: Floats | float = 1.0) -> float:
     """
     if not w.any():
         return 0.0
-    w = np.ldexp(w, -np.frexp(w.max())[1])  # exact: squares of tiny weights would underflow
+    w = in_own_unit(w)
     return float(w.sum() ** 2 / (w @ (w / copies)))
 
 

@@ -27,7 +27,7 @@ def is_frame(X: Any) -> bool:
     """Return whether X has named columns: pandas, polars, pyarrow, anything of Arrow, a dict."""
     if isinstance(X, np.ndarray | list | tuple) or type(X).__module__.startswith("dask"):
         return False
-    if type(X) is dict or type(X).__module__.startswith("polars"):
+    if isinstance(X, dict) or type(X).__module__.startswith("polars"):
         return hasattr(X, "items") or hasattr(X, "lazy")
     return is_table(X) or (hasattr(X, "columns") and hasattr(X, "dtypes"))
 

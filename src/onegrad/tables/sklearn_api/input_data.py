@@ -99,7 +99,7 @@ def split_rows(learn_from: Any, *arrays: Any) -> tuple[list[Any], list[Any] | No
     if is_source(X):
         problem = "X is a source, whose rows have no numbers; give a matrix or a table"
         raise InvalidInput("learn_from", problem=problem)
-    rows = next(iter(X.values()), ()) if type(X) is dict else X
+    rows = next(iter(X.values()), ()) if isinstance(X, dict) else X
     n = _num_samples(rows)
     mask = np.zeros(n, bool)
     with suppress(IndexError):  # a mask of another length, numbers that are none
@@ -116,7 +116,7 @@ def _take(rows: Any, numbers: Any) -> Any:
     """Return the rows with these numbers, of anything that may be passed as X, y or weights."""
     if rows is None:
         return None
-    if type(rows) is dict:
+    if isinstance(rows, dict):
         return {name: _take(column, numbers) for name, column in rows.items()}
     if is_table(rows):
         return rows.take(numbers)
@@ -259,7 +259,7 @@ def _as_fitted(estimator: Any, X: Any, encoding: Encoding | None) -> Any:
     if is_source(X):
         return X
     if encoding is None:
-        if type(X) is dict:
+        if isinstance(X, dict):
             problem = "it is a dict of columns, and the model was fitted on a matrix; pass a matrix"
             raise InvalidInput("X", problem=problem)
         return _without_gaps(estimator, validate_data(estimator, X, reset=False, **MATRIX_CHECKS))

@@ -16,6 +16,7 @@ from onegrad.pictures.model_plots import draw_calibration, draw_intervals, draw_
 from onegrad.tables.model.fitted import Fitted
 from onegrad.tables.model.intervals import interval_width, local_widths
 from onegrad.tables.model.targets import (
+    LABEL_KINDS,
     REGRESSION,
     ClassTargets,
     LearningTask,
@@ -117,6 +118,12 @@ class Regression(RegressorMixin, FeatureLearner):  # type: ignore[misc]
         return tags
 
 
+def _is_missing(label: Any) -> bool:
+    """Return whether a label is None, NaN, unequal to itself, or NA, which does not say."""
+    same = label == label
+    return label is None or not isinstance(same, bool | np.bool_) or not same
+
+
 class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
     """Labels of any type.
 
@@ -133,12 +140,12 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
 
     def _plain_targets(self, y: Any) -> Any:
         """Return dates as such; refuse labels that are missing, mixed, or equal to NumPy alone."""
-        objects = isinstance(y, list | tuple) or (
-            hasattr(y, "dtype") and np.asarray(y).dtype == "O"
-        )
+        array = np.asarray(y) if hasattr(y, "dtype") else None
+        if array is not None and array.dtype.kind in "iub":
+            return array  # of pandas, whose own types scikit-learn makes floats
+        objects = isinstance(y, list | tuple) or (array is not None and array.dtype == "O")
         values = list(y) if objects and np.ndim(y) == 1 else []
-        # NaN alone is unequal to itself
-        if any(label is None or label != label for label in values):
+        if any(map(_is_missing, values)):
             raise InvalidInput("y", problem="some labels are missing; drop those rows first")
         if values and all(isinstance(label, date) for label in values):
             if any(getattr(label, "tzinfo", None) is not None for label in values):
@@ -164,6 +171,8 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
             problem = "it has several columns; several labels per row are 0 and 1, one column each"
             raise InvalidInput("y", problem=problem)
         y = column_or_1d(y, warn=True)
+        if y.dtype.kind not in LABEL_KINDS:
+            raise InvalidInput("y", str(y.dtype), "labels that are numbers, text or dates")
         if y.dtype.kind == "M" and np.isnat(y).any():
             raise InvalidInput("y", problem="some labels are missing; drop those rows first")
         return y
@@ -182,6 +191,10 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
         labels = np.unique(self._plain_targets(classes))
         declared = classification(self.class_weight, labels)
         return self._fit(declared, X, y, sample_weight)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the mean accuracy."""
+        return float(super().score(X, self._plain_targets(y), sample_weight))
 
     def decision_function(self, X: Any) -> Floats:
         """Return scores, near +1 for a row's class: (n,) for two classes, else (n, classes)."""
