@@ -73,7 +73,7 @@ def in_outliers(point: Point, degree: int) -> Floats:
     return point.values["alignments"][:, : outlier_count(point), degree - 1].sum(1)
 
 
-checks = comparison_of("networks", "uniform", ("train", "test"))
+checks = comparison_of({"networks": "uniform"}, ("train", "test"))
 
 
 def facts(results: Results) -> Facts:
@@ -96,9 +96,7 @@ def facts(results: Results) -> Facts:
     return {
         "activations": activations,
         "beyond": {row["activation"]: row["largest"]["beyond"] for row in activations},
-        "size": networks.levels("n")[-1],
         "rows": [row for of_activation in activations for row in of_activation["rows"]],
-        "start": results["spectrum"].levels("alpha")[0],
         "worst_difference": max(abs(c.difference / c.theory) for c in test_checks),
         "checked": len(test_checks),
     }

@@ -39,7 +39,7 @@ def draw(results: Results) -> Any:
     return figure
 
 
-checks = comparison_of("networks", "uniform", ("train", "test"))
+checks = comparison_of({"networks": "uniform"}, ("train", "test"))
 
 
 def facts(results: Results) -> Facts:

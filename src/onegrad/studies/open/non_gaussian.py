@@ -5,7 +5,7 @@ from typing import Any
 from onegrad.arrays import Floats
 from onegrad.experiments import Results
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import curve_through, relative_difference
+from onegrad.studies.drawing import curve_through, joined, relative_difference
 from onegrad.studies.findings import (
     Estimate,
     Facts,
@@ -50,12 +50,11 @@ def draw(results: Results) -> Any:
     figure, ((left, middle, right),) = style.panels(3, width=4.0, height=3.8)
     points = results["networks"]
     laws, sizes = points.distinct("inputs"), points.levels("d")
-    look = {"linestyle": "-", "linewidth": 0.8}
     for i, law in enumerate(laws):
         if law != "gaussian":
-            style.markers(left, by_size(results, law), i, law, **look)
+            joined(left, by_size(results, law), i, law)
         if law != _HEAVY:
-            style.markers(middle, equivalents(results, law), i, law, **look)
+            joined(middle, equivalents(results, law), i, law)
             counts = outliers(results, law)
             numbers = [Estimate.of(of_size) for of_size in counts.values()]
             curve = style.dodged(curve_through(list(counts), numbers), 6 * (i - 2))

@@ -46,7 +46,7 @@ def relative_gain(points: Points, eta: float, size: str) -> Curve:
     return Curve(change.x, -100 * change.y, 100 * change.se)
 
 
-checks = comparison_of("simulation", "uniform", ("risk",))
+checks = comparison_of({"simulation": "uniform"}, ("risk",))
 
 
 def facts(results: Results) -> Facts:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments import Check, Points, Results, compare_results
+from onegrad.experiments import Points, Results, comparison_of
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import errors_against, kernel_bound
 from onegrad.studies.findings import Estimate, Facts, Selection
@@ -80,10 +80,7 @@ def fixed_constant(results: Results) -> Estimate:
     return Estimate.of(needed_constant("erf", point.values["risk"], point.problem.phi))
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare the risks with the uniform theory."""
-    pairs = ((results[name], results[f"{name}-theory"]) for name in ACTIVATIONS)
-    return [check for pair in pairs for check in compare_results(*pair, ("risk",))]
+checks = comparison_of({name: f"{name}-theory" for name in ACTIVATIONS}, ("risk",))
 
 
 def facts(results: Results) -> Facts:

@@ -48,7 +48,7 @@ def _gaps(results: Results, name: str) -> dict[float, Curve]:
     return curves
 
 
-checks = comparison_of("trained", "uniform", ("train", "test"))
+checks = comparison_of({"trained": "uniform"}, ("train", "test"))
 
 
 def facts(results: Results) -> Facts:

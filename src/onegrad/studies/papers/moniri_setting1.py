@@ -58,8 +58,6 @@ def facts(results: Results) -> Facts:
         "below_bound": Estimate(bound - curve.y[-1], float(np.asarray(curve.se)[-1])),
         "largest": curve.x[-1],
         "gain": Estimate(curve.y[0] - curve.y[-1], float(np.hypot(curve.se[0], curve.se[-1]))),
-        "linear": results["uniform"][0].mean("linear"),
-        "last": Estimate.at(curve, -1),
         "crossings": crossings if len(crossings) == len(SOURCES) else [],
     }
 
