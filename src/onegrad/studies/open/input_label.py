@@ -65,7 +65,6 @@ def facts(results: Results) -> Facts:
         "weaker": weaker[-1]["spike"],
         "highest": largest([row["trained"] for row in weaker]),
         "highest_change": largest([row["trained_change"] for row in weaker]),
-        "highest_short": largest([row["short_step"] for row in table]),
         "highest_short_change": largest([row["short_step_change"] for row in table]),
         "leaning": leaning | {"change": leaning["untrained_change"]},
         "orthogonal": strongest[0],
