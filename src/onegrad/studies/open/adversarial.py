@@ -48,7 +48,7 @@ def best_penalties(points: Points) -> list[BestPoint]:
         errors = [np.column_stack([p.values["risk"], p.values["attacked"]])[:, k] for p in points]
         pairs = zip(points, errors, strict=True)
         of_length = Points(Point(p.problem, {"error": e}, p.seeded) for p, e in pairs)
-        optima.append(lowest_point(of_length, "error", ["ridge"], one_sided=["ridge"]))
+        optima.append(lowest_point(of_length, "error", ["ridge"]))
     return optima
 
 

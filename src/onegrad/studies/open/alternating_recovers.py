@@ -36,7 +36,7 @@ def facts(results: Results) -> Facts:
     table, slopes = [], []
     for teacher in points.distinct("teacher"):
         rows = [_row(p) for p in points.where(teacher=teacher).ordered("d")]
-        line = trend("d", [row["d"] for row in rows], [row["difference"] for row in rows])
+        line = trend([row["d"] for row in rows], [row["difference"] for row in rows])
         slopes.append({"teacher": teacher, "line": line})
         table += rows
     product = [row for row in table if row["teacher"] == table[-1]["teacher"]]

@@ -88,8 +88,8 @@ def facts(results: Results) -> Facts:
                 "name": DISPLAY_NAMES.get(name, name),
                 "largest": rows[-1],
                 "rows": rows,
-                "cost_trend": trend("n", sizes, [row["cost"] for row in rows]),
-                "rank_trend": trend("n", sizes, [row["rank_kept"] for row in rows]),
+                "cost_trend": trend(sizes, [row["cost"] for row in rows]),
+                "rank_trend": trend(sizes, [row["rank_kept"] for row in rows]),
             }
         )
     test_checks = [c for c in checks(results) if c.quantity == "test"]

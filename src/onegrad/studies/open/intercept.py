@@ -74,5 +74,5 @@ def facts(results: Results) -> Facts:
         "rows": rows,
         "raised": Estimate(ratio.mean - 1, ratio.se),
         "off": Estimate(ratio.mean - rows[2]["theory"], ratio.se),
-        "line": trend("n", [r["n"] for r in rows[:3]], [r["ratio"] for r in rows[:3]]),
+        "line": trend([r["n"] for r in rows[:3]], [r["ratio"] for r in rows[:3]]),
     }

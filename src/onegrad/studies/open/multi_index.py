@@ -53,7 +53,7 @@ def of_sizes(results: Results) -> Points:
 
 def best_of(points: Points) -> BestPoint:
     """Return the lowest test error over the penalties."""
-    return lowest_point(points, "test", ["ridge"], one_sided=["ridge"])
+    return lowest_point(points, "test", ["ridge"])
 
 
 def least_share(point: Point) -> Estimate:
@@ -90,6 +90,6 @@ def facts(results: Results) -> Facts:
         rows.append(row)
     return {
         "rows": rows,
-        "line": trend("n", points.levels("n"), [row["ratio"] for row in rows]),
+        "line": trend(points.levels("n"), [row["ratio"] for row in rows]),
         "published": checks(results),
     }

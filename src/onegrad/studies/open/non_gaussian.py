@@ -51,7 +51,7 @@ def draw(results: Results) -> Any:
     points = results["networks"]
     laws, sizes = points.distinct("inputs"), points.levels("d")
     for i, law in enumerate(laws):
-        if law != "gaussian":
+        if law not in ("gaussian", _HEAVY):
             joined(left, by_size(results, law), i, law)
         if law != _HEAVY:
             joined(middle, equivalents(results, law), i, law)
@@ -63,7 +63,7 @@ def draw(results: Results) -> Any:
         ax.axhline(0.0, color="#888888", linewidth=0.8, zorder=0)
         style.log_axis(ax, "x", sizes)
         style.legend(ax, 2)
-    left.set(xlabel="d", ylabel="test error / Gaussian inputs − 1", ylim=(-0.1, 0.2))
+    left.set(xlabel="d", ylabel="test error / Gaussian inputs − 1", ylim=(-0.12, 0.32))
     middle.set(xlabel="d", ylabel="error with F_ℓ / network − 1")
     right.set(xlabel="d", ylabel="outliers of the features", ylim=(0, None))
     right.set_xticks(results["spikes"].levels("d"))
@@ -92,7 +92,7 @@ def facts(results: Results) -> Facts:
             row["outliers"] = Estimate.of(of_law[row["d"]]) if row["d"] in of_law else None
             rows.append(row)
     extra = {law: paired_difference(counts[law][d], counts["gaussian"][d]) for law in light}
-    slopes = [{"law": law, "line": trend("d", sizes, changes[law])} for law in laws]
+    slopes = [{"law": law, "line": trend(sizes, changes[law])} for law in laws]
     return {
         "d": sizes[-1],
         "theorem_alpha": alphas[0],

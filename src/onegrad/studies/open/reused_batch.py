@@ -9,7 +9,7 @@ from onegrad.arrays import Floats
 from onegrad.experiments import Point, Points, Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import heat_map, joined, seed_curve
-from onegrad.studies.findings import Estimate, Facts, paired_difference, selected, trend
+from onegrad.studies.findings import Estimate, Facts, Selection, paired_difference, trend
 
 _KINDS = {"same": "one reused batch", "fresh": "fresh batches"}
 _VECTORS = 4  # right singular vectors that span what was found
@@ -32,8 +32,8 @@ def draw(results: Results) -> Any:
             joined(ax, curve, i, label)
     d = sizes.levels("d")
     middle.plot(d, [_VECTORS / size for size in d], ":", color=style.BLACK, label="by chance")
-    style.heading(middle, "n rows in all")
-    style.heading(right, "n rows in a batch", "left")
+    style.heading(middle, "as many rows in all")
+    style.heading(right, "as many rows in each fresh batch", "left")
     for ax, along, ticks in ((middle, "d", d), (right, "steps", steps.levels("steps"))):
         style.log_axis(ax, "x", ticks)
         ax.set(xlabel=along, ylabel="overlap with the teacher", ylim=(0, 1))
@@ -77,14 +77,12 @@ def comparisons(results: Results, part: str) -> list[dict[str, Any]]:
 def facts(results: Results) -> Facts:
     """Return both overlaps by size, by exponents and by steps."""
     sizes, pairs, steps = (comparisons(results, part) for part in ("sizes", "pairs", "steps"))
-    _, ahead = selected(pairs, lambda row: row["difference"].z > 3, "three standard errors")
-    _, behind = selected(pairs, lambda row: row["difference"].z < -3, "three standard errors")
     return {
         "sizes": sizes,
         "d": sizes[-1]["d"],
-        "line": trend("d", [r["d"] for r in sizes], [r["difference"] for r in sizes]),
-        "ahead": ahead,
-        "behind": behind,
+        "line": trend([r["d"] for r in sizes], [r["difference"] for r in sizes]),
+        "ahead": Selection.of(row["difference"].z > 3 for row in pairs),
+        "behind": Selection.of(row["difference"].z < -3 for row in pairs),
         "steps": steps,
         "rows": [*sizes, *pairs],
     }

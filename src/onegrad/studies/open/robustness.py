@@ -89,7 +89,7 @@ def facts(results: Results) -> Facts:
         "n": _QUOTED_N,
         "light": largest_deviation([row["deviation"] for row in rows[:2]]),
         "heavy_exponent": power_law(sizes, off),
-        "heavy_trend": trend("n", sizes, off),
+        "heavy_trend": trend(sizes, off),
         "changes": [
             {
                 "noise": normal.problem.noise,

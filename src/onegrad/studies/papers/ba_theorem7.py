@@ -105,7 +105,7 @@ def facts(results: Results) -> Facts:
                 "kernel": kernel,
                 "passes": len(below) > 0,
                 "passes_at": float(below[0]) if len(below) else math.nan,
-                "covered": Selection(int(np.sum(y <= bound(name, x, C.mean))), len(x), "n/d ≥ 4"),
+                "covered": Selection.of(y <= bound(name, x, C.mean)),
                 "beyond_kernel": _beyond_kernel(results, name),
                 "lowest": x[0],
                 "highest": x[-1],
