@@ -22,7 +22,7 @@ def draw(results: Results) -> Any:
         label = rf"$\lambda = 10^{{{round(math.log10(ridge))}}}$"
         errors_against(ax, "N/n", "test", grids, i, label, ridge=ridge)
     style.legend_entry(ax, r"random-features theory, $n\to\infty$")
-    style.level(ax, theory[0].mean("linear"), "best linear")
+    style.level(ax, theory[0].mean("kernel_bound"), "best linear")
     style.log_axis(ax, "x", (0.2, 0.5, 1, 2, 4))
     style.log_axis(ax, "y", (0.1, 0.2, 0.5, 1, 2, 5, 10))
     ax.set(xlabel="width $N/n$", ylabel="test error")

@@ -23,7 +23,7 @@ def draw(results: Results) -> Any:
         stairs = with_gaps(results["corrected"].curve("alpha", quantity))
         style.line(ax, stairs, 1, r"staircase, $n\to\infty$", dash=style.LONG_DASHES)
         if quantity == "test":
-            linear = results["uniform"][0].mean("linear")
+            linear = results["uniform"][0].mean("kernel_bound")
             style.level(ax, linear, "best linear = kernel bound")
             low, high = ax.get_ylim()
             ax.set_ylim(min(low, linear - 0.05 * (high - linear)), high)
