@@ -66,7 +66,7 @@ def method_row(name: str, record: dict[str, Any]) -> list[str]:
         f"[{name}]({name}.md)",
         inside + (f", at an end of {', '.join(axes)}" if axes else ""),
         f"{len(method['competitors'])} × ({tuning})" if tuning else "–",
-        f"{method['along']} = {sizes}" if sizes else "named in the sentence",
+        f"{method['along']} = {sizes}" if sizes else "named in the title",
         networks,
         rows + (f" (real data: {', '.join(method['real_data'])})" if method["real_data"] else ""),
         str(method["paired"] or "–"),

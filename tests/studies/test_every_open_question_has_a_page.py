@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from onegrad.studies import gallery, rules
+from onegrad.studies.reproduce import grid_lines
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "open"
@@ -39,8 +40,29 @@ def test_a_page_is_of_full_sizes_and_breaks_no_rule() -> None:
         assert "Sizes: full;" in text and "breaks rules" not in text, name
         sentences = (record["text"][key] for key in ("title", "finding", "explained"))
         assert list(rules.short_sentences(*sentences)) == [], name
-        assert text.startswith(f"# {record['text']['title']}".replace("*", r"\*"))
         assert f"[{name}]({name}.md)" in method
+
+
+def test_a_page_is_of_the_present_study() -> None:
+    """Its text, grids, sentences and table are those that the TOML file and one run give."""
+    versions = set()
+    for name, study in OPEN.items():
+        text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+        record = json.loads((PAGES / f"{name}.json").read_text(encoding="utf-8"))
+        assert record["text"]["title"] == study.title and record["text"]["finding"] in text
+        lines = (line.replace("*", r"\*") for line in grid_lines(study.spec))
+        assert [line for line in lines if f"* {line}\n" not in text] == [], name
+        assert len(record["headlines"]) == len(study.spec.headlines)
+        for headline in record["headlines"]:
+            cells = (headline[key] for key in ("quantity", "value", "holds_where"))
+            row = f"| {headline['sentence']} | {' | '.join(cells)} | holds |"
+            assert headline["holds"] and row.replace("*", r"\*") in text, name
+        with (PAGES / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+            grids = {row.get("grid") for row in csv.DictReader(file)} - {None}
+        assert [grid for grid in grids if f"\n* {grid} (" not in text] == [], name
+        assert record["computed"] in text
+        versions.add(record["computed"].split(",")[0])
+    assert len(versions) == 1, "all pages are of one run"
 
 
 def test_the_index_names_all_and_all_is_light() -> None:

@@ -60,23 +60,23 @@ def run(args: argparse.Namespace) -> int:
         print_json(reproduction_json(reproduction))
     else:
         _print_outcome(reproduction, out)
-    wrong = reproduction.summary.failed or reproduction.missing or reproduction.violations
+    wrong = reproduction.summary.failed or reproduction.missing or reproduction.page.violations
     return 1 if wrong else 0
 
 
 def _print_outcome(reproduction: Reproduction, out: Path) -> None:
-    summary, verdict = reproduction.summary, reproduction.verdict
+    summary, page = reproduction.summary, reproduction.page
     if reproduction.report is None:
         counts = f"{summary.computed} computed, {summary.failed} failed of {summary.cells} cells"
         print(f"{counts} in {out}")
         return
     print(f"report: {reproduction.report.resolve()}")
-    holding = sum(headline.holds for headline in reproduction.headlines)
-    sizes = "" if holding == len(reproduction.headlines) else " at these sizes"
-    print(f"sentences: {holding} of {len(reproduction.headlines)} hold{sizes}")
-    exact = f"; {verdict.exact} without any allowance" if verdict.points else ""
-    print(f"verification: {verdict}{exact}")
-    for violation in reproduction.violations:
+    sentences = len(page.headlines)
+    sizes = "" if page.holding == sentences else " at these sizes"
+    print(f"sentences: {page.holding} of {sentences} hold{sizes}")
+    exact = f"; {page.verdict.exact} without any allowance" if page.verdict.points else ""
+    print(f"verification: {page.verdict}{exact}")
+    for violation in page.violations:
         print(f"breaks a rule: {violation}")
 
 

@@ -1,7 +1,7 @@
 """Verification: sentences by the quantities that decide them, theory by simulation at points."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -136,10 +136,14 @@ def compare_results(
 
 
 def comparison_of(
-    simulated: str, predicted: str, quantities: Sequence[str]
+    pairs: Mapping[str, str], quantities: Sequence[str]
 ) -> Callable[[Results], list[Check]]:
-    """Return the `checks` of a study that compares two of its grids."""
-    return lambda results: compare_results(results[simulated], results[predicted], quantities)
+    """Return the `checks` of a study that compares grids of networks with those of a theory."""
+    return lambda results: [
+        check
+        for networks, theory in pairs.items()
+        for check in compare_results(results[networks], results[theory], quantities)
+    ]
 
 
 def check(

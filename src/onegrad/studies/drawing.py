@@ -48,6 +48,11 @@ def seed_curve(points: Points, along: str, quantity: Callable[[Point], Floats]) 
     )
 
 
+def joined(ax: Any, curve: Curve, i: int, label: str) -> None:
+    """Draw simulated means as markers that thin lines join: there is no theory to draw."""
+    style.markers(ax, curve, i, label, linestyle="-", linewidth=0.8)
+
+
 def best_penalty(points: Points, quantity: str = "test") -> Curve:
     """Return the lowest mean of an error over the penalties against the step exponent."""
     alphas = points.levels("alpha")

@@ -1,14 +1,14 @@
 """Values that a finding is made of: estimates, optima, paired differences, trends, selections.
 
 Each value carries what the rules of `studies/rules.py` need to judge it: an optimum its grid, a
-trend its sizes, a selection what it was selected from, a largest value of how many it is. What
+selection what it was selected from, a largest value of how many it is. What
 decides a headline has an `interval`: the values within three standard errors.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -19,7 +19,6 @@ from onegrad.experiments.checks import MAX_SCORE
 from onegrad.experiments.results import Points
 from onegrad.pictures import Curve
 
-Choice = TypeVar("Choice")
 Facts = Mapping[str, Any]  # numbers, texts, truth values, lists of these and of tables of them
 
 
@@ -143,14 +142,12 @@ class BestPoint:
     value : the mean with its standard error.
     at : the position along each axis of the search.
     ends : the first and last value of each axis.
-    one_sided : axes whose end may be best; `bound` then says so in the sentence.
     values : the value of each seed; empty for a theory.
     """
 
     value: Estimate
     at: Mapping[str, float]
     ends: Mapping[str, tuple[float, float]]
-    one_sided: tuple[str, ...] = ()
     values: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
@@ -164,9 +161,7 @@ class BestPoint:
         return "at most " if self.axes_at_end else ""
 
 
-def lowest_point(
-    points: Points, quantity: str, along: Sequence[str], *, one_sided: Sequence[str] = ()
-) -> BestPoint:
+def lowest_point(points: Points, quantity: str, along: Sequence[str]) -> BestPoint:
     """Return the lowest mean of a quantity over points that differ in the fields `along`."""
     best = min(points, key=lambda p: p.mean(quantity))
     levels = {axis: points.levels(axis) for axis in along}
@@ -175,29 +170,18 @@ def lowest_point(
         value=Estimate(best.mean(quantity), best.se(quantity)),
         at=position,
         ends={axis: (values[0], values[-1]) for axis, values in levels.items()},
-        one_sided=tuple(one_sided),
         values=best.values[quantity] if best.seeded else np.empty(0),
     )
 
 
-@dataclass(frozen=True)
-class Trend:
-    """A quantity at several sizes, and its change per doubling of the size.
-
-    along : the field that is the size, such as n.
-    """
-
-    along: str
-    sizes: tuple[float, ...]
-    values: tuple[Estimate, ...]
-    per_doubling: Estimate
+class Trend(Estimate):
+    """The change of a quantity per doubling of a size."""
 
 
-def trend(along: str, sizes: Sequence[float], values: Sequence[Estimate]) -> Trend:
-    """Return the weighted least-squares line of the values against log2(size).
+def trend(sizes: Sequence[float], values: Sequence[Estimate]) -> Trend:
+    """Return the slope of the weighted least-squares line of the values against log2(size).
 
-    >>> line = trend("n", [100, 200, 400], [Estimate(m, 0.1) for m in (1.0, 1.5, 2.0)])
-    >>> f"{line.per_doubling:+.2f}"
+    >>> f"{trend([100, 200, 400], [Estimate(m, 0.1) for m in (1.0, 1.5, 2.0)]):+.2f}"
     '+0.50 ± 0.07'
     """
     x, y = np.log2(sizes), np.array([v.mean for v in values])
@@ -207,8 +191,7 @@ def trend(along: str, sizes: Sequence[float], values: Sequence[Estimate]) -> Tre
     centred = x - np.average(x, weights=weights)
     spread = float(weights @ centred**2)
     # with weights 1/se^2 the variance of the slope is 1 / sum of w (x - mean)^2
-    slope = Estimate(float(weights @ (centred * y)) / spread, 0.0 if exact else spread**-0.5)
-    return Trend(along, tuple(map(float, sizes)), tuple(values), slope)
+    return Trend(float(weights @ (centred * y)) / spread, 0.0 if exact else spread**-0.5)
 
 
 def power_law(sizes: Sequence[float], values: Sequence[Estimate]) -> Estimate:
@@ -220,16 +203,21 @@ def power_law(sizes: Sequence[float], values: Sequence[Estimate]) -> Estimate:
     if not all(v.mean > 0 for v in values):
         return Estimate(math.nan, math.nan)
     logs = [Estimate(math.log2(v.mean), v.se / (v.mean * math.log(2))) for v in values]
-    return trend("size", sizes, logs).per_doubling
+    return Estimate(*trend(sizes, logs))
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The number of items that are quoted, of how many, and why; written as `3 of 6`."""
+    """The number of items that are quoted, and of how many; written as `3 of 6`."""
 
     chosen: int
     total: int
-    condition: str
+
+    @classmethod
+    def of(cls, satisfied: Iterable[Any]) -> Self:
+        """Return how many items satisfy a condition."""
+        chosen = [bool(item) for item in satisfied]
+        return cls(sum(chosen), len(chosen))
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -238,15 +226,6 @@ class Selection:
 
     def __str__(self) -> str:
         return f"{self.chosen} of {self.total}"
-
-
-def selected(
-    items: Iterable[Choice], satisfies: Callable[[Choice], bool], condition: str
-) -> tuple[list[Choice], Selection]:
-    """Return the items that satisfy a condition, and the selection that this is."""
-    all_items = list(items)
-    chosen = [item for item in all_items if satisfies(item)]
-    return chosen, Selection(len(chosen), len(all_items), condition)
 
 
 def values_in(facts: Facts) -> Iterator[tuple[str, Any]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from onegrad.exceptions import InvalidInput
-from onegrad.experiments.checks import Check, Headline, Verdict
+from onegrad.experiments.checks import Check, Headline
 from onegrad.experiments.executors import RunOptions, executor
 from onegrad.experiments.grid import shard, store_part
 from onegrad.experiments.report.page import (
@@ -24,6 +24,7 @@ from onegrad.experiments.report.page import (
 )
 from onegrad.experiments.results import Results
 from onegrad.experiments.runner import Summary, commit, run_cells
+from onegrad.experiments.spec import Spec
 from onegrad.experiments.store import Provenance, Store
 from onegrad.experiments.tables import check_rows, headline_record, point_rows, write_csv
 from onegrad.io.files import atomic_write, output_file
@@ -36,23 +37,18 @@ from onegrad.studies.gallery import Study, select
 from onegrad.studies.measures import MEASURES
 
 MAX_LISTED_VALUES = 6  # of a field, in the parameters of a grid
+_NOTHING_DRAWN = Page((), Sizes(), {})
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The report, the verification and the number of cells of a reproduction.
+    """The report, None if nothing was drawn, and the number of cells of a reproduction."""
 
-    headlines : the sentences of all studies.
-    violations : rules that findings break, one line each.
-    """
-
-    report: Path | None
     figures: tuple[str, ...]
-    verdict: Verdict
     summary: Summary
-    missing: int
-    headlines: tuple[Headline, ...] = ()
-    violations: tuple[str, ...] = ()
+    missing: int = 0
+    report: Path | None = None
+    page: Page = _NOTHING_DRAWN
 
 
 def reproduce(
@@ -81,7 +77,7 @@ def reproduce(
                 part, store, MEASURES, execute, device=options.device, progress=progress
             )
         if not draw:
-            return Reproduction(None, tuple(studies), Verdict(0, 0, 0), summary, 0)
+            return Reproduction(tuple(studies), summary)
         sizes = Sizes(quick, seeds)
         provenances = store.provenances()
         sections = []
@@ -93,14 +89,12 @@ def reproduce(
     missing = sum(of_study.missing for of_study in results.values())
     about["wall clock"] = f"{time.monotonic() - start:.0f} s"
     page = Page(tuple(sections), sizes, about)
-    report = write_report(page, out)
-    outcome = page.verdict, summary, missing, page.headlines, page.violations
-    return Reproduction(report, tuple(studies), *outcome)
+    return Reproduction(tuple(studies), summary, missing, write_report(page, out), page)
 
 
 def _section(study: Study, results: Results, folder: Path, sizes: Sizes, computed: str) -> Section:
     """Draw a study, write its files, and return what the report shows of it."""
-    grids = _grid_lines(results)
+    grids = grid_lines(study.spec)
     networks = sum(cell.seeds for cells in results.cells.values() for cell in cells)
     if results.missing:
         note = f"{results.missing} cells of this figure are missing: it was not drawn."
@@ -245,10 +239,10 @@ def _write(path: Path, text: str) -> None:
         file.write(text.encode())
 
 
-def _grid_lines(results: Results) -> list[str]:
+def grid_lines(spec: Spec) -> list[str]:
     """Return what each grid of a study computes, one line per grid."""
     lines = []
-    for grid in results.spec.grids:
+    for grid in spec.grids:
         fields = ", ".join(f"{k} = {_short(v)}" for k, v in grid.problem.items())
         options = [f"{k} = {v}" for k, v in grid.options.items()]
         seeds = [f"{grid.seeds} seeds per point"] if grid.seeded else []
@@ -267,11 +261,13 @@ def _short(value: Any) -> str:
 
 
 def _computed(provenances: Sequence[Provenance]) -> str:
-    """Return the version, the time and the days of cells."""
+    """Return the version, the devices, the time and the days of cells."""
     versions = ", ".join(sorted({p.version for p in provenances}))
+    devices = " and ".join(sorted({p.device.partition(",")[0] for p in provenances}))
     days = sorted({p.finished[:10] for p in provenances})
+    period = " to ".join(days[:: len(days) - 1 or 1])
     seconds = math.fsum(p.seconds for p in provenances)
-    return f"onegrad {versions}, {seconds:,.0f} s, {' to '.join(days[:: len(days) - 1 or 1])}"
+    return f"onegrad {versions}, {devices}, {seconds:,.0f} s, {period}"
 
 
 def _about(provenances: Sequence[Provenance], summary: Summary, sizes: Sizes) -> dict[str, str]:
@@ -292,7 +288,7 @@ def _about(provenances: Sequence[Provenance], summary: Summary, sizes: Sizes) ->
 
 def reproduction_json(reproduction: Reproduction) -> dict[str, Any]:
     """Return the JSON of the command line."""
-    verdict, report = reproduction.verdict, reproduction.report
+    page, verdict, report = reproduction.page, reproduction.page.verdict, reproduction.report
     return {
         "report": None if report is None else str(report),
         "figures": list(reproduction.figures),
@@ -301,8 +297,8 @@ def reproduction_json(reproduction: Reproduction) -> dict[str, Any]:
         "holding_exactly": verdict.exact,
         "passed": verdict.passed,
         "missing": reproduction.missing,
-        "sentences": len(reproduction.headlines),
-        "sentences_holding": sum(h.holds for h in reproduction.headlines),
-        "violations": list(reproduction.violations),
+        "sentences": len(page.headlines),
+        "sentences_holding": page.holding,
+        "violations": list(page.violations),
         **asdict(reproduction.summary),
     }

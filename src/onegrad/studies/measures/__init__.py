@@ -31,7 +31,6 @@ MEASURES = {
     "step-errors": Measure(steps.step_errors, options=("n_test",)),
     "trajectories": Measure(many_steps.trajectories, options=("scaling",)),
     "weights": Measure(matrices.weights),
-    "reused-batch": Measure(many_steps.reused_batch, options=("steps", "rate")),
     "giant-step": Measure(giant.giant_step, options=("n_test", "own_part")),
     "three-layer-errors": Measure(three_layers.three_layers, options=("n_test", "scale")),
     "three-layer-spectrum": Measure(three_layers.three_layer_spectrum),

@@ -18,17 +18,10 @@ SINGULAR_VALUES = 12  # of the weights that are returned
 
 @per_seed
 def gradient(cell: Cell, device: str, seed: int) -> CellValues:
-    """Return how well the first gradient is aligned, and how close it is to rank one; (seeds,).
-
-    cosine : of X^T residual with beta_star; top : squared cosine of the gradient's first right
-    singular vector with beta_star; second : second singular value over the first.
-    """
+    """Return the cosine of X^T residual with beta_star, (seeds,)."""
     network = network_of(cell.problem, seed, get_ops(device, cell.dtype))
-    first, star = network.first, to_numpy(network.sampler.beta_star[0, :, 0])
-    beta = to_numpy(first.beta[0])
-    _, s, Vt = np.linalg.svd(to_numpy(first.G[0]), full_matrices=False)
-    cosine = beta @ star / np.linalg.norm(beta)
-    return {"cosine": cosine, "top": (Vt[0] @ star) ** 2, "second": s[1] / s[0]}
+    star, beta = to_numpy(network.sampler.beta_star[0, :, 0]), to_numpy(network.first.beta[0])
+    return {"cosine": beta @ star / np.linalg.norm(beta)}
 
 
 @per_seed
@@ -97,19 +90,18 @@ def spiked_distance(cell: Cell, _device: str, seed: int) -> CellValues:
 def weights(cell: Cell, _device: str, seed: int) -> CellValues:
     """Return the largest squared singular values of the weights after all steps.
 
-    after : (seeds, etas, 1, SINGULAR_VALUES); before : the largest of the untrained weights;
-    aligned : squared length of the teacher's part of the corresponding right singular vectors.
+    after : (seeds, etas, 1, SINGULAR_VALUES); aligned : squared length of the teacher's part of
+    the corresponding right singular vectors.
     """
     network = network_of(cell.problem, seed)
     beta_star = network.sampler.beta_star[0]
-    before, _ = leading_vectors(network.W[0], 1)
     after, aligned = [], []
     for eta in cell.etas:
         W = network.trained_weights(eta)[0]
         values, vectors = leading_vectors(W, SINGULAR_VALUES)
         after.append([values])
         aligned.append([((beta_star.T @ W.T @ vectors) ** 2).sum(0) / values])  # v = W^T u / s
-    return {"after": after, "before": np.full((len(after), 1), before), "aligned": aligned}
+    return {"after": after, "aligned": aligned}
 
 
 def leading_vectors(A: Floats, count: int) -> tuple[Floats, Floats]:

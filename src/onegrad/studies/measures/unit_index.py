@@ -7,17 +7,15 @@ has the variance :math:`q = 1 + s(v\cdot\beta_\star)^2`. The teacher is a functi
 
 import math
 
-import numpy as np
-
 from onegrad.arrays import Floats, get_ops, to_numpy
 from onegrad.exceptions import InvalidInput
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import CellValues, arguments_of, per_seed, seeds_of
+from onegrad.functions.function import Function
 from onegrad.networks import simulate
 from onegrad.networks.one_network import network_of
 from onegrad.problem import Problem
 
-MAX_TEACHER_DEGREE = 8  # of the teacher
 ORTHOGONAL = 1e-12  # a cosine of zero leaves the spike where it was drawn, which is not orthogonal
 
 
@@ -59,24 +57,17 @@ def correlation(h: Floats, beta: Floats, s: float, v: Floats) -> float:
 def of_unit_index(problem: Problem) -> Problem:
     """Return the problem whose teacher takes the index over its standard deviation.
 
-    He_k(t u) is a sum of t^(k-2j) (t^2 - 1)^j k!/(2^j j! (k-2j)!) He_{k-2j}(u); its constant goes
-    with the mean of the labels.
+    Its constant goes with the mean of the labels.
     """
-    c = problem.sigma_star.c
-    if np.abs(c[MAX_TEACHER_DEGREE + 1 :]).max() > 1e-9:
-        raise InvalidInput(
-            "teacher", problem.teacher, f"a polynomial of degree <= {MAX_TEACHER_DEGREE}"
-        )
+    star = problem.sigma_star
     t = (1 + spike_strength(problem) * problem.input_overlap**2) ** -0.5
-    scaled = np.zeros(MAX_TEACHER_DEGREE + 1)
-    for k in range(1, MAX_TEACHER_DEGREE + 1):
-        for j in range(k // 2 + 1):
-            ways = math.factorial(k) / (2**j * math.factorial(j) * math.factorial(k - 2 * j))
-            scaled[k - 2 * j] += c[k] * ways * t ** (k - 2 * j) * (t**2 - 1) ** j
-    terms = [f"{x!r}*H{k}" for k, x in enumerate(scaled.tolist()) if k and abs(x) > 1e-12]
-    # a teacher is its text: repr keeps every digit
+    teacher = Function(
+        f"({problem.teacher}) of a unit index",
+        lambda u: star(t * u),
+        lambda u: t * star.derivative(t * u),
+    )
     overlap = problem.input_overlap or ORTHOGONAL
-    return problem.replace(teacher=" + ".join(terms), labels="centred", input_overlap=overlap)
+    return problem.replace(teacher=teacher, labels="centred", input_overlap=overlap)
 
 
 def spike_strength(problem: Problem) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 
 from onegrad.experiments import Check, Point, Points, Results, check
 from onegrad.pictures import style
-from onegrad.studies.drawing import curve_through
+from onegrad.studies.drawing import curve_through, joined
 from onegrad.studies.findings import (
     BestPoint,
     Estimate,
@@ -28,7 +28,7 @@ def draw(results: Results) -> Any:
     figure, ((left, right),) = style.panels(2, width=4.6, height=3.8)
     for i, (name, label) in enumerate(_KINDS.items()):
         curve = curve_through([0, *LENGTHS], [best.value for best in best_penalties(results[name])])
-        style.markers(left, curve, i, label, linestyle="-", linewidth=0.8)
+        joined(left, curve, i, label)
     style.level(left, zero_error(results["trained"][0]), "predicting zero")
     left.set(xlabel=r"length $\epsilon$ of the perturbation", ylabel="error, best penalty")
     style.markers(right, results["gradients"].curve("alpha", "gradient"), 0, "networks")
@@ -48,7 +48,7 @@ def best_penalties(points: Points) -> list[BestPoint]:
         errors = [np.column_stack([p.values["risk"], p.values["attacked"]])[:, k] for p in points]
         pairs = zip(points, errors, strict=True)
         of_length = Points(Point(p.problem, {"error": e}, p.seeded) for p, e in pairs)
-        optima.append(lowest_point(of_length, "error", ["ridge"], one_sided=["ridge"]))
+        optima.append(lowest_point(of_length, "error", ["ridge"]))
     return optima
 
 

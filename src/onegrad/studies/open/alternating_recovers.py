@@ -4,6 +4,7 @@ from typing import Any
 
 from onegrad.experiments import Point, Results
 from onegrad.pictures import style
+from onegrad.studies.drawing import joined
 from onegrad.studies.findings import Estimate, Facts, paired_difference, trend
 
 _QUANTITIES = {
@@ -21,7 +22,7 @@ def draw(results: Results) -> Any:
     for ax, teacher in zip(axes[0], teachers, strict=True):
         for i, (quantity, label) in enumerate(_QUANTITIES.items()):
             curve = points.where(teacher=teacher).curve("d", quantity)
-            style.markers(ax, curve, i, label, linestyle="-", linewidth=0.9)
+            joined(ax, curve, i, label)
         ax.set(xlabel="d, with n = 16 d", ylabel="overlap of the subspaces", ylim=(0, 1.05))
         style.log_axis(ax, "x", points.levels("d"))
         style.heading(ax, teacher, side="left")
@@ -35,7 +36,7 @@ def facts(results: Results) -> Facts:
     table, slopes = [], []
     for teacher in points.distinct("teacher"):
         rows = [_row(p) for p in points.where(teacher=teacher).ordered("d")]
-        line = trend("d", [row["d"] for row in rows], [row["difference"] for row in rows])
+        line = trend([row["d"] for row in rows], [row["difference"] for row in rows])
         slopes.append({"teacher": teacher, "line": line})
         table += rows
     product = [row for row in table if row["teacher"] == table[-1]["teacher"]]

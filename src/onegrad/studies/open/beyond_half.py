@@ -73,7 +73,7 @@ def in_outliers(point: Point, degree: int) -> Floats:
     return point.values["alignments"][:, : outlier_count(point), degree - 1].sum(1)
 
 
-checks = comparison_of("networks", "uniform", ("train", "test"))
+checks = comparison_of({"networks": "uniform"}, ("train", "test"))
 
 
 def facts(results: Results) -> Facts:
@@ -88,17 +88,15 @@ def facts(results: Results) -> Facts:
                 "name": DISPLAY_NAMES.get(name, name),
                 "largest": rows[-1],
                 "rows": rows,
-                "cost_trend": trend("n", sizes, [row["cost"] for row in rows]),
-                "rank_trend": trend("n", sizes, [row["rank_kept"] for row in rows]),
+                "cost_trend": trend(sizes, [row["cost"] for row in rows]),
+                "rank_trend": trend(sizes, [row["rank_kept"] for row in rows]),
             }
         )
     test_checks = [c for c in checks(results) if c.quantity == "test"]
     return {
         "activations": activations,
         "beyond": {row["activation"]: row["largest"]["beyond"] for row in activations},
-        "size": networks.levels("n")[-1],
         "rows": [row for of_activation in activations for row in of_activation["rows"]],
-        "start": results["spectrum"].levels("alpha")[0],
         "worst_difference": max(abs(c.difference / c.theory) for c in test_checks),
         "checked": len(test_checks),
     }

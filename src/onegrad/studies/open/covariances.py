@@ -39,7 +39,7 @@ def draw(results: Results) -> Any:
     return figure
 
 
-checks = comparison_of("networks", "uniform", ("train", "test"))
+checks = comparison_of({"networks": "uniform"}, ("train", "test"))
 
 
 def facts(results: Results) -> Facts:
@@ -50,7 +50,7 @@ def facts(results: Results) -> Facts:
     for law in networks.distinct("inputs")[1:]:
         measured, predicted = by_size(results, law)
         changes = [PairedEstimate.at(measured, i) for i in range(len(sizes))]
-        slopes.append({"law": law, "line": trend("d", sizes, changes)})
+        slopes.append({"law": law, "line": trend(sizes, changes)})
         for i, point in enumerate(networks.where(inputs=law, alpha=alpha).ordered("d")):
             test, d = Estimate.of(point.values["test"]), point.problem.d
             exact = theory.where(inputs=law, alpha=alpha, d=d)[0].mean("test")

@@ -4,7 +4,7 @@ from typing import Any
 
 from onegrad.experiments import Points, Results
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import best_penalty, curve_through, seed_curve
+from onegrad.studies.drawing import best_penalty, curve_through, joined, seed_curve
 from onegrad.studies.findings import Facts, lowest_point, paired_difference, smallest, trend
 
 LAYERS = {
@@ -15,6 +15,7 @@ LAYERS = {
 }
 SPECTRA = {"two": "first layer", "first": "behind the second", "linear": "its linear equivalent"}
 _COMPARED = ("first", "both")  # with two layers
+_TOP = 2.2  # of the left panel: steps on both layers diverge
 _ALPHA = 0.4  # at which the alignments are quoted
 
 
@@ -49,18 +50,19 @@ def draw(results: Results) -> Any:
     points = results["networks"].where(d=sizes[-1])
     for i, (kind, label) in enumerate(LAYERS.items()):
         curve = best_penalty(points, f"test_{kind}")
-        style.markers(left, curve, i, label, linestyle="-", linewidth=0.8)
+        shown = curve.y < _TOP
+        joined(left, Curve(curve.x[shown], curve.y[shown], curve.se[shown]), i, label)
     style.heading(left, f"d = {sizes[-1]}", "left")
     lowest = lowest_errors(results["networks"])
     for i, kind in enumerate(LAYERS):
         rows = of_kind(lowest, kind)
         curve = curve_through([row["d"] for row in rows], [row["difference"] for row in rows])
         if kind in _COMPARED:
-            style.markers(middle, curve, i, LAYERS[kind], linestyle="-", linewidth=0.8)
+            joined(middle, curve, i, LAYERS[kind])
     style.level(middle, 0.0, "two layers")
     for i, (name, label) in enumerate(SPECTRA.items()):
-        style.markers(right, alignments(results, name, 1), i, label, linestyle="-", linewidth=0.8)
-    left.set(xlabel="step exponent α", ylabel="test error, best penalty", ylim=(0, 2.2))
+        joined(right, alignments(results, name, 1), i, label)
+    left.set(xlabel="step exponent α", ylabel="test error, best penalty", ylim=(0, _TOP))
     middle.set(xlabel="d", ylabel="lowest test error − that of two layers")
     style.log_axis(middle, "x", sizes)
     right.set(xlabel="step exponent α", ylabel="squared cosine with He₁", ylim=(0, 1))
@@ -86,7 +88,7 @@ def facts(results: Results) -> Facts:
     quoted = min(table, key=lambda row: abs(row["alpha"] - _ALPHA))
     return {
         "differences": compared,
-        "line": trend("d", sizes, differences),
+        "line": trend(sizes, differences),
         "smallest": smallest(differences),
         "scaled": scaled["difference"],
         "scaled_d": scaled["d"],

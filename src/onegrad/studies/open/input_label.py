@@ -4,7 +4,7 @@ from typing import Any
 
 from onegrad.experiments import Results
 from onegrad.pictures import style
-from onegrad.studies.drawing import curve_through
+from onegrad.studies.drawing import curve_through, joined
 from onegrad.studies.findings import Estimate, Facts, largest, lowest_point, paired_change
 from onegrad.studies.measures.unit_index import spike_strength
 
@@ -22,8 +22,7 @@ def draw(results: Results) -> Any:
             rows = [row for row in table if row["cosine"] == cosine]
             ratios = [row[_COLUMNS[name]] for row in rows]
             curve = curve_through([row["spike"] for row in rows], ratios)
-            look = {"linestyle": "-", "linewidth": 0.8}
-            style.markers(ax, curve, i, f"cosine {cosine:g}", **look)
+            joined(ax, curve, i, f"cosine {cosine:g}")
         ax.axhline(1.0, color=style.BLACK, linewidth=0.9, zorder=0)
         ax.set(xlabel="excess variance s of the spike", ylim=(0, 1.6))
         style.log_axis(ax, "x", sorted({row["spike"] for row in table}))
@@ -66,8 +65,6 @@ def facts(results: Results) -> Facts:
         "weaker": weaker[-1]["spike"],
         "highest": largest([row["trained"] for row in weaker]),
         "highest_change": largest([row["trained_change"] for row in weaker]),
-        "hardest": largest([row["trained"] for row in strongest]),
-        "highest_short": largest([row["short_step"] for row in table]),
         "highest_short_change": largest([row["short_step_change"] for row in table]),
         "leaning": leaning | {"change": leaning["untrained_change"]},
         "orthogonal": strongest[0],

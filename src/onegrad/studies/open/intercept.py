@@ -3,14 +3,12 @@
 from typing import Any
 
 from onegrad.arrays import Floats
-from onegrad.experiments import Check, Points, Results, compare_results
+from onegrad.experiments import Points, Results, comparison_of
 from onegrad.pictures import style
 from onegrad.studies.drawing import curve_through
 from onegrad.studies.findings import Estimate, Facts, paired_ratio, trend
-from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.asymptotic.staircase import constant_gain
 
-_WEIGHTS = ("gaussian", "sphere")
 _GRIDS = {"networks": "uniform", "networks-16": "uniform-16"}  # two and sixteen rows per input
 START, END = 0.2, 0.32  # exponents at which the linear spike alone is out, and the second one too
 _LABELS = {False: "no constant", True: "free constant"}
@@ -33,7 +31,7 @@ def draw(results: Results) -> Any:
         ratios = [paired_ratio(*gains(networks.where(n=n))) for n in sizes]
         label = f"{1 / p.phi:g} rows per input"
         style.markers(right, curve_through(sizes, ratios), i, label)
-        theory = results.joined(uniform, "limit").where(weights="gaussian", phi=p.phi)
+        theory = results.joined(uniform, "limit").where(phi=p.phi)
         means = [(gain_ratio(theory.where(n=n)), 0.0) for n in theory.levels("n")]
         style.line(right, curve_through(theory.levels("n"), means), i)
         right.axhline(constant_gain(p), color=style.SERIES[i], linewidth=0.9, linestyle=":")
@@ -58,14 +56,11 @@ def gain_ratio(points: Points) -> float:
     return float(free / without)
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare all errors with the uniform theory."""
-    grids = ((results[networks], results[uniform]) for networks, uniform in _GRIDS.items())
-    return [check for pair in grids for check in compare_results(*pair, ("train", "test"))]
+checks = comparison_of(_GRIDS, ("train", "test"))
 
 
 def facts(results: Results) -> Facts:
-    """Return the factors of networks and theory at each n, and their limits."""
+    """Return the factors of networks and of theory at each n, and their limits."""
     rows = []
     for name, uniform in _GRIDS.items():
         for n in results[name].levels("n"):
@@ -74,29 +69,10 @@ def facts(results: Results) -> Facts:
             row = {"n": n, "rows_per_input": 1 / problem.phi, "closed": constant_gain(problem)}
             row |= {"ratio": paired_ratio(*gains(networks)), "theory": gain_ratio(theory)}
             rows.append(row)
-    quoted, largest = rows[2], results["limit"].levels("n")[-1]
-    ratio = quoted["ratio"]
+    ratio = rows[2]["ratio"]
     return {
         "rows": rows,
         "raised": Estimate(ratio.mean - 1, ratio.se),
-        "off": Estimate(ratio.mean - quoted["theory"], ratio.se),
-        "line": trend("n", [r["n"] for r in rows[:3]], [r["ratio"] for r in rows[:3]]),
-        "largest": largest,
-        "limits": [
-            _limit(results["limit"].where(weights=weights, n=largest, phi=phi))
-            for weights in _WEIGHTS
-            for phi in results["limit"].levels("phi")
-        ],
-    }
-
-
-def _limit(points: Points) -> dict[str, Any]:
-    """Return the closed form and the theory's ratio at one n."""
-    problem = points[0].problem
-    return {
-        "weights": problem.weights,
-        "rows": 1 / problem.phi,
-        "nu_squared": float(Scalars.of([problem]).nu_squared[0]),
-        "closed": constant_gain(problem),
-        "ratio": gain_ratio(points),
+        "off": Estimate(ratio.mean - rows[2]["theory"], ratio.se),
+        "line": trend([r["n"] for r in rows[:3]], [r["ratio"] for r in rows[:3]]),
     }

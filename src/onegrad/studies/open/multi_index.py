@@ -6,7 +6,7 @@ import numpy as np
 
 from onegrad.experiments import Check, Point, Points, Results
 from onegrad.pictures import style
-from onegrad.studies.drawing import curve_through
+from onegrad.studies.drawing import curve_through, joined
 from onegrad.studies.findings import (
     BestPoint,
     Estimate,
@@ -33,9 +33,9 @@ def draw(results: Results) -> Any:
     for i, (labels, words) in enumerate(LABELS.items()):
         kind = points.where(labels=labels)
         errors = [best_of(kind.where(n=n)).value for n in sizes]
-        style.markers(left, curve_through(sizes, errors), i, words, linestyle="-", linewidth=0.8)
+        joined(left, curve_through(sizes, errors), i, words)
         shares = [least_share(kind.where(n=n)[0]) for n in sizes]
-        style.markers(right, curve_through(sizes, shares), i, words, linestyle="-", linewidth=0.8)
+        joined(right, curve_through(sizes, shares), i, words)
     for ax in (left, right):
         style.log_axis(ax, "x", sizes)
         ax.set(xlabel=f"rows n (d = {p.d}, d² = {p.d**2})")
@@ -53,7 +53,7 @@ def of_sizes(results: Results) -> Points:
 
 def best_of(points: Points) -> BestPoint:
     """Return the lowest test error over the penalties."""
-    return lowest_point(points, "test", ["ridge"], one_sided=["ridge"])
+    return lowest_point(points, "test", ["ridge"])
 
 
 def least_share(point: Point) -> Estimate:
@@ -89,8 +89,7 @@ def facts(results: Results) -> Facts:
         row["shares"] = [least_share(kind[0]) for kind in kinds]
         rows.append(row)
     return {
-        "d": points[0].problem.d,
         "rows": rows,
-        "line": trend("n", points.levels("n"), [row["ratio"] for row in rows]),
+        "line": trend(points.levels("n"), [row["ratio"] for row in rows]),
         "published": checks(results),
     }

@@ -5,7 +5,7 @@ from typing import Any
 from onegrad.arrays import Floats
 from onegrad.experiments import Results
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import curve_through, relative_difference
+from onegrad.studies.drawing import curve_through, joined, relative_difference
 from onegrad.studies.findings import (
     Estimate,
     Facts,
@@ -50,12 +50,11 @@ def draw(results: Results) -> Any:
     figure, ((left, middle, right),) = style.panels(3, width=4.0, height=3.8)
     points = results["networks"]
     laws, sizes = points.distinct("inputs"), points.levels("d")
-    look = {"linestyle": "-", "linewidth": 0.8}
     for i, law in enumerate(laws):
-        if law != "gaussian":
-            style.markers(left, by_size(results, law), i, law, **look)
+        if law not in ("gaussian", _HEAVY):
+            joined(left, by_size(results, law), i, law)
         if law != _HEAVY:
-            style.markers(middle, equivalents(results, law), i, law, **look)
+            joined(middle, equivalents(results, law), i, law)
             counts = outliers(results, law)
             numbers = [Estimate.of(of_size) for of_size in counts.values()]
             curve = style.dodged(curve_through(list(counts), numbers), 6 * (i - 2))
@@ -64,7 +63,7 @@ def draw(results: Results) -> Any:
         ax.axhline(0.0, color="#888888", linewidth=0.8, zorder=0)
         style.log_axis(ax, "x", sizes)
         style.legend(ax, 2)
-    left.set(xlabel="d", ylabel="test error / Gaussian inputs − 1", ylim=(-0.1, 0.2))
+    left.set(xlabel="d", ylabel="test error / Gaussian inputs − 1", ylim=(-0.12, 0.32))
     middle.set(xlabel="d", ylabel="error with F_ℓ / network − 1")
     right.set(xlabel="d", ylabel="outliers of the features", ylim=(0, None))
     right.set_xticks(results["spikes"].levels("d"))
@@ -93,7 +92,7 @@ def facts(results: Results) -> Facts:
             row["outliers"] = Estimate.of(of_law[row["d"]]) if row["d"] in of_law else None
             rows.append(row)
     extra = {law: paired_difference(counts[law][d], counts["gaussian"][d]) for law in light}
-    slopes = [{"law": law, "line": trend("d", sizes, changes[law])} for law in laws]
+    slopes = [{"law": law, "line": trend(sizes, changes[law])} for law in laws]
     return {
         "d": sizes[-1],
         "theorem_alpha": alphas[0],

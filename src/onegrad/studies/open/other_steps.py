@@ -4,7 +4,7 @@ from typing import Any
 
 from onegrad.experiments import Results
 from onegrad.pictures import style
-from onegrad.studies.drawing import best_penalty, curve_through
+from onegrad.studies.drawing import best_penalty, curve_through, joined
 from onegrad.studies.findings import Estimate, Facts, lowest_point, paired_change
 from onegrad.studies.measures.steps import KINDS_OF_STEP
 
@@ -18,8 +18,7 @@ def draw(results: Results) -> Any:
     laws = points.distinct("inputs")
     for i, step in enumerate(KINDS_OF_STEP):
         curve = best_penalty(points.where(inputs=laws[0]), f"test_{step}")
-        look = {"linestyle": "-", "linewidth": 0.8}
-        style.markers(left, curve, i, _NAMES.get(step, step), **look)
+        joined(left, curve, i, _NAMES.get(step, step))
     left.set(xlabel="step exponent α", ylabel="test error, best penalty")
     style.legend(left, 2)
     for i, law in enumerate(laws):

@@ -5,19 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats, standard_error
-from onegrad.experiments import Check, Point, Points, Results
+from onegrad.arrays import Floats
+from onegrad.experiments import Point, Points, Results
 from onegrad.pictures import style
-from onegrad.studies.drawing import heat_map, seed_curve
-from onegrad.studies.findings import Estimate, Facts, paired_difference, selected, trend
+from onegrad.studies.drawing import heat_map, joined, seed_curve
+from onegrad.studies.findings import Estimate, Facts, Selection, paired_difference, trend
 
 _KINDS = {"same": "one reused batch", "fresh": "fresh batches"}
-_PUBLISHED = {  # Dandi et al. 2024, after 0, 1, ..., 6 steps
-    "error": (0.4917, 0.4202, 0.3859, 0.3683, 0.3587, 0.3534, 0.3504),
-    "overlap": (0.0, 0.063, 0.102, 0.128, 0.146, 0.161, 0.173),
-}
-PUBLISHED_SE = 0.0006
-_PUBLISHED_D = 5000
 _VECTORS = 4  # right singular vectors that span what was found
 
 
@@ -35,11 +29,11 @@ def draw(results: Results) -> Any:
         sizes, steps = (grid_of(results, kind, part) for part in ("sizes", "steps"))
         for ax, points, along in ((middle, sizes, "d"), (right, steps, "steps")):
             curve = seed_curve(points, along, overlap)
-            style.markers(ax, curve, i, label, linestyle="-", linewidth=0.8)
+            joined(ax, curve, i, label)
     d = sizes.levels("d")
     middle.plot(d, [_VECTORS / size for size in d], ":", color=style.BLACK, label="by chance")
-    style.heading(middle, "n rows in all")
-    style.heading(right, "n rows in a batch", "left")
+    style.heading(middle, "as many rows in all")
+    style.heading(right, "as many rows in each fresh batch", "left")
     for ax, along, ticks in ((middle, "d", d), (right, "steps", steps.levels("steps"))):
         style.log_axis(ax, "x", ticks)
         ax.set(xlabel=along, ylabel="overlap with the teacher", ylim=(0, 1))
@@ -80,41 +74,15 @@ def comparisons(results: Results, part: str) -> list[dict[str, Any]]:
     ]
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare errors and overlaps of two neurons with the published ones, at their size."""
-    point = results["published"][0]
-    if point.problem.d != _PUBLISHED_D:
-        return []
-    rows = []
-    for name, published in _PUBLISHED.items():
-        for step, value in enumerate(published):
-            measured = point.values[name][:, step]
-            se = float(np.hypot(standard_error(measured), PUBLISHED_SE))
-            where = f"d={point.problem.d} n={point.problem.n} step {step}"
-            mean, seeds = float(measured.mean()), len(measured)
-            rows.append(Check(name, where, "published", value, mean, se, seeds, 0.0))
-    return rows
-
-
 def facts(results: Results) -> Facts:
-    """Return both overlaps by size, by exponents and by steps, and how publications compare."""
-    compared = checks(results)
+    """Return both overlaps by size, by exponents and by steps."""
     sizes, pairs, steps = (comparisons(results, part) for part in ("sizes", "pairs", "steps"))
-    _, ahead = selected(pairs, lambda row: row["difference"].z > 3, "three standard errors")
-    _, behind = selected(pairs, lambda row: row["difference"].z < -3, "three standard errors")
-    published = {
-        "holding": sum(check.holds for check in compared),
-        "count": len(compared),
-        "seeds": results["published"][0].seeds,
-        "d": _PUBLISHED_D,
-    }
     return {
         "sizes": sizes,
         "d": sizes[-1]["d"],
-        "line": trend("d", [r["d"] for r in sizes], [r["difference"] for r in sizes]),
-        "ahead": ahead,
-        "behind": behind,
+        "line": trend([r["d"] for r in sizes], [r["difference"] for r in sizes]),
+        "ahead": Selection.of(row["difference"].z > 3 for row in pairs),
+        "behind": Selection.of(row["difference"].z < -3 for row in pairs),
         "steps": steps,
-        "published": [published] if compared else [],
         "rows": [*sizes, *pairs],
     }

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from onegrad.experiments import Check, Point, Points, Results, compare_results
+from onegrad.experiments import Point, Points, Results, comparison_of
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import curve_through
+from onegrad.studies.drawing import curve_through, joined
 from onegrad.studies.findings import (
     Estimate,
     Facts,
@@ -31,7 +31,7 @@ def draw(results: Results) -> Any:
         deviations = [deviation(p) for p in points]
         percent = [(100 * x.mean, 100 * x.se) for x in deviations]
         curve = curve_through(points.levels("n"), percent)
-        style.markers(left, curve, i, label, linestyle="-", linewidth=0.8)
+        joined(left, curve, i, label)
         style.markers(right, by_disturbance(results[errors]), i)
         if theory is not None:
             style.line(right, by_disturbance(results[theory]), i)
@@ -64,11 +64,7 @@ def by_disturbance(points: Points) -> Curve:
     return curve_through([disturbance(p) for p in ordered], values)
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare the errors with theory where there is one."""
-    pairs = [(errors, theory) for _, errors, theory in _LABELS.values() if theory is not None]
-    grids = [(results[errors], results[theory]) for errors, theory in pairs]
-    return [check for pair in grids for check in compare_results(*pair, ("train", "test"))]
+checks = comparison_of({e: t for _, e, t in _LABELS.values() if t is not None}, ("train", "test"))
 
 
 def facts(results: Results) -> Facts:
@@ -93,7 +89,7 @@ def facts(results: Results) -> Facts:
         "n": _QUOTED_N,
         "light": largest_deviation([row["deviation"] for row in rows[:2]]),
         "heavy_exponent": power_law(sizes, off),
-        "heavy_trend": trend("n", sizes, off),
+        "heavy_trend": trend(sizes, off),
         "changes": [
             {
                 "noise": normal.problem.noise,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from onegrad.experiments import Check, Points, Results, compare_results
+from onegrad.experiments import Points, Results, comparison_of
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import best_penalty, curve_through
 from onegrad.studies.findings import Facts, lowest_point, paired_change
@@ -41,10 +41,7 @@ def at_best_penalty(networks: Points, theory: Points) -> Curve:
     return curve_through(alphas, values)
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare both errors with the uniform theory."""
-    grids = ((results[name], results[f"{name}-theory"]) for name in _WAYS)
-    return [check for pair in grids for check in compare_results(*pair, ("train", "test"))]
+checks = comparison_of({name: f"{name}-theory" for name in _WAYS}, ("train", "test"))
 
 
 def facts(results: Results) -> Facts:

@@ -81,7 +81,7 @@ def facts(results: Results) -> Facts:
             relu_third.mean - third["measured"].mean,
             math.hypot(relu_third.se, third["measured"].se),
         ),
-        "line": trend("n", sizes, [eigenvalue(p, 2) for p in sine]),
+        "line": trend(sizes, [eigenvalue(p, 2) for p in sine]),
         "count": predicted(sine[-1]).number,
         "coefficients": [
             {

@@ -81,8 +81,4 @@ def facts(results: Results) -> Facts:
         "exponent": power_law(rest.x.tolist(), rests),
         "cosine": Estimate.of(most.values["cosine"]),
         "ratio": most.problem.n / most.problem.d,
-        "smallest": int(rest.x[0]),
-        "largest": int(rest.x[-1]),
-        "scaled_first": rest.y[0] * math.sqrt(rest.x[0]),
-        "scaled_last": rest.y[-1] * math.sqrt(rest.x[-1]),
     }

@@ -3,8 +3,6 @@
 import math
 from typing import Any
 
-import numpy as np
-
 from onegrad.arrays import Floats
 from onegrad.experiments import Check, Points, Results, check
 from onegrad.pictures import style
@@ -68,12 +66,8 @@ def checks(results: Results) -> list[Check]:
 
 
 def facts(results: Results) -> Facts:
-    """Return whether the gain grows with the step, how near its limit, and how it fades."""
-    limit, wide = (gains(results[name], "risk") for name in ("limit", "wide"))
-    curves = [limit.where(psi=1 / w).curve("step", "risk") for w in WIDTHS]
-    short = [
-        abs(first_stair(results, w) - curve.y[-1]) for curve, w in zip(curves, WIDTHS, strict=True)
-    ]
+    """Return how the gain grows with the step, and how it fades."""
+    wide = gains(results["wide"], "risk")
     eta = wide.levels("eta")[-1]
     fading = wide.where(eta=eta).curve("N/d", "risk")
     slope = math.log(fading.y[-1] / fading.y[-2]) / math.log(fading.x[-1] / fading.x[-2])
@@ -90,9 +84,6 @@ def facts(results: Results) -> Facts:
         "fading": fall,
         "widths": [N / networks[0].problem.d for N in (widths[0], widths[-1])],
         "steps": [steps[0], steps[-1]],
-        "grows": bool(all(np.all(np.diff(curve.y) > 0) for curve in curves)),
-        "largest": curves[0].x[-1],
-        "short_of_limit": max(short),
         "exponent": -slope,
         "eta": eta,
     }

@@ -39,7 +39,7 @@ def draw(results: Results) -> Any:
     return figure
 
 
-checks = comparison_of("simulation", "uniform", ("risk",))
+checks = comparison_of({"simulation": "uniform"}, ("risk",))
 
 
 def facts(results: Results) -> Facts:

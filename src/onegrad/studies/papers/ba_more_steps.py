@@ -50,7 +50,7 @@ def _quadratic(results: Results) -> Function:
     return results["pair"][0].problem.sigma_star
 
 
-checks = comparison_of("trained", "uniform", ("train", "test"))  # which is of one step
+checks = comparison_of({"trained": "uniform"}, ("train", "test"))  # which is of one step
 
 
 def facts(results: Results) -> Facts:

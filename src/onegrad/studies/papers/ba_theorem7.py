@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.experiments import Check, Points, Results, compare_results
+from onegrad.experiments import Points, Results, comparison_of
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import errors_against, kernel_bound
 from onegrad.studies.findings import Estimate, Facts, Selection
@@ -80,10 +80,7 @@ def fixed_constant(results: Results) -> Estimate:
     return Estimate.of(needed_constant("erf", point.values["risk"], point.problem.phi))
 
 
-def checks(results: Results) -> list[Check]:
-    """Compare the risks with the uniform theory."""
-    pairs = ((results[name], results[f"{name}-theory"]) for name in ACTIVATIONS)
-    return [check for pair in pairs for check in compare_results(*pair, ("risk",))]
+checks = comparison_of({name: f"{name}-theory" for name in ACTIVATIONS}, ("risk",))
 
 
 def facts(results: Results) -> Facts:
@@ -108,7 +105,7 @@ def facts(results: Results) -> Facts:
                 "kernel": kernel,
                 "passes": len(below) > 0,
                 "passes_at": float(below[0]) if len(below) else math.nan,
-                "covered": Selection(int(np.sum(y <= bound(name, x, C.mean))), len(x), "n/d ≥ 4"),
+                "covered": Selection.of(y <= bound(name, x, C.mean)),
                 "beyond_kernel": _beyond_kernel(results, name),
                 "lowest": x[0],
                 "highest": x[-1],

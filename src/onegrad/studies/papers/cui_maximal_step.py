@@ -39,4 +39,4 @@ def facts(results: Results) -> Facts:
     }
 
 
-checks = comparison_of("simulation", "uniform", ("train", "test"))
+checks = comparison_of({"simulation": "uniform"}, ("train", "test"))

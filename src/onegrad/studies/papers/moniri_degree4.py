@@ -24,7 +24,7 @@ def draw(results: Results) -> Any:
     return figure
 
 
-checks = comparison_of("simulation", "uniform", ("train", "test"))
+checks = comparison_of({"simulation": "uniform"}, ("train", "test"))
 
 
 def facts(results: Results) -> Facts:

@@ -48,7 +48,7 @@ def _gaps(results: Results, name: str) -> dict[float, Curve]:
     return curves
 
 
-checks = comparison_of("trained", "uniform", ("train", "test"))
+checks = comparison_of({"trained": "uniform"}, ("train", "test"))
 
 
 def facts(results: Results) -> Facts:
@@ -58,7 +58,7 @@ def facts(results: Results) -> Facts:
     for name, features in SHORT.items():
         for alpha, curve in _gaps(results, name).items():
             gaps = [Estimate.at(curve, i) for i in range(len(sizes))]
-            ends = {"first": gaps[0], "last": gaps[-1], "trend": trend("n", sizes, gaps)}
+            ends = {"first": gaps[0], "last": gaps[-1], "trend": trend(sizes, gaps)}
             rows.append({"features": features, "alpha": alpha, **ends})
     spiked = [row["last"] for row in rows if row["features"] == SHORT["spiked"]]
     below, above = (row for row in rows if row["features"] == SHORT["gaussian"])

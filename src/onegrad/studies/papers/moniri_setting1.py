@@ -23,7 +23,7 @@ def draw(results: Results) -> Any:
         stairs = with_gaps(results["corrected"].curve("alpha", quantity))
         style.line(ax, stairs, 1, r"staircase, $n\to\infty$", dash=style.LONG_DASHES)
         if quantity == "test":
-            linear = results["uniform"][0].mean("linear")
+            linear = results["uniform"][0].mean("kernel_bound")
             style.level(ax, linear, "best linear = kernel bound")
             low, high = ax.get_ylim()
             ax.set_ylim(min(low, linear - 0.05 * (high - linear)), high)
@@ -58,8 +58,6 @@ def facts(results: Results) -> Facts:
         "below_bound": Estimate(bound - curve.y[-1], float(np.asarray(curve.se)[-1])),
         "largest": curve.x[-1],
         "gain": Estimate(curve.y[0] - curve.y[-1], float(np.hypot(curve.se[0], curve.se[-1]))),
-        "linear": results["uniform"][0].mean("linear"),
-        "last": Estimate.at(curve, -1),
         "crossings": crossings if len(crossings) == len(SOURCES) else [],
     }
 

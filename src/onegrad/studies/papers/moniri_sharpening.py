@@ -53,7 +53,7 @@ def stair_share(points: Points, first: float, second: float) -> Curve:
     return Curve(curve.x, (first - curve.y) / height, curve.se / height, half)
 
 
-checks = comparison_of("simulation", "shares", ("train", "test"))
+checks = comparison_of({"simulation": "shares"}, ("train", "test"))
 
 
 def facts(results: Results) -> Facts:
