@@ -116,7 +116,7 @@ def test_a_theory_is_a_name_a_function_or_numbers(comparison):
     numbers = og.compare(PROBLEM, seeds=2, theory=[1.3, 0.7], alpha=[0.0, 0.4])
     assert numbers.prediction.test.tolist() == [1.3, 0.7]
     assert "your theory" in numbers.sentence
-    assert "The asymptotic theory has 2 spikes" in numbers.sentence  # the numbers have none
+    assert "The uniform theory has 2 spikes" in numbers.sentence  # the numbers have none
     one = og.compare(PROBLEM, seeds=12, theory=5.0)
     assert one.sentence.startswith("Your theory and networks differ") and one.curve is None
     with pytest.warns(og.AssumptionWarning):
