@@ -74,7 +74,10 @@ def draw_measured_spectrum(ax: Any, singular_values: Floats, n: int, edge: float
     """
     s = singular_values / np.sqrt(n)
     networks = network_count(len(s))
-    ticks = s[s > _BEYOND_EDGE * np.sqrt(edge)] if edge is not None else s[:, :_TICKS_WITHOUT_EDGE].ravel()
+    if edge is None:
+        ticks = s[:, :_TICKS_WITHOUT_EDGE].ravel()
+    else:
+        ticks = s[s > _BEYOND_EDGE * np.sqrt(edge)]
     nonzero = s[s > 1e-3 * s.max()]  # the atom at zero is no density
     bins = np.geomspace(nonzero.min(), 1.0001 * nonzero.max(), _HISTOGRAM_BINS + 1)
     counts, _ = np.histogram(nonzero, bins)
