@@ -2,9 +2,10 @@
 The staircase, and what it looks like at n = 500
 ================================================
 
-With a step of size :math:`\\eta = n^\\alpha` the test error falls by a stair at each threshold
-(vertical lines) as n grows without bound. At n = 500 the stairs are a slope. The uniform theory
-agrees with the networks; each asymptotic theory holds for certain step sizes only.
+Is there a staircase at n = 500? As n grows without bound, the test error after a step of size
+:math:`\\eta = n^\\alpha` falls by a stair at each threshold (vertical lines). At n = 500 the stairs
+are a slope. The uniform theory agrees with the networks; each asymptotic theory holds for certain
+step sizes only.
 """
 
 import warnings

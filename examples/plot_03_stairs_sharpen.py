@@ -2,8 +2,9 @@
 How slowly the stairs sharpen
 =============================
 
-The theorems hold for infinitely many rows. The uniform theory holds at every size: at a
-million rows the stair at :math:`\\alpha = 1/4` is still round.
+How many rows does it take before the limit is a good guide? More than you may think: at a million
+rows the stair at :math:`\\alpha = 1/4` is still round. The theorems hold for infinitely many rows,
+the uniform theory at every size.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 What a spike is
 ===============
 
-The k-th spike of the features is the k-th Hermite polynomial of the learned index
-:math:`u = \\tilde X \\beta/|\\beta|`. Its squared cosine with :math:`He_k(u)` grows
-with the step: first degree one, later degree two.
+You have seen spikes leave the bulk. What do they mean? The k-th one is the k-th Hermite polynomial
+of the learned index :math:`u = \\tilde X \\beta/|\\beta|`, and the longer the step, the closer: its
+squared cosine with :math:`He_k(u)` grows first for degree one, later for degree two.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Double descent, and the ridge that removes it
 =============================================
 
-Untrained features of growing width. With a small ridge the test error peaks where there are as many
-neurons as rows; with a larger one the peak is gone.
+Can more neurons make a network worse? With untrained features and a small ridge they can: the test
+error peaks where there are as many neurons as rows. With a larger ridge the peak is gone.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 How sure a prediction is
 ========================
 
-A prediction states two uncertainties: ``accuracy`` bounds its distance from the mean over many
-networks, and ``spread`` is the standard deviation of single networks around that mean.
+How far may your network be from its prediction? A prediction says so, in two numbers: ``accuracy``
+bounds its distance from the mean over many networks, and ``spread`` is the standard deviation of
+single networks around that mean.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 What one step cannot see
 ========================
 
-The step follows the linear part of the labels. A teacher without one, such as :math:`He_2` or
-:math:`He_3`, gives it nothing to follow, however large the step. The activation, ELU, has parts of
-every degree: the network could represent all four teachers.
+Does a longer step help with every teacher? No: it follows the linear part of the labels. A teacher
+without one, such as :math:`He_2` or :math:`He_3`, gives it nothing to follow, however long it is.
+The activation, ELU, has parts of every degree: the network could represent all four teachers.
 """
 
 import warnings

@@ -2,8 +2,8 @@
 Inputs that are not Gaussian
 ============================
 
-The theory assumes Gaussian inputs. Two-valued inputs behave in the same way. Inputs with heavy
-tails do not, and the figure shows from which step on.
+The theory assumes Gaussian inputs. What if yours are not? Two-valued inputs behave in the same way.
+Inputs with heavy tails do not, and you will see from which step on.
 """
 
 import matplotlib.pyplot as plt

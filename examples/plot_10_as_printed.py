@@ -2,8 +2,8 @@
 A printed formula and its correction
 ====================================
 
-The printed test error of the first stair lacks a factor. Networks show which version is right;
-``printed=True`` evaluates the formula as printed.
+How do you notice that a printed formula lacks a factor? Ask networks: they agree with the corrected
+test error of the first stair. ``printed=True`` evaluates it as printed.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 A table with text, dates and missing values
 ===========================================
 
-``fit`` takes text, dates and missing values directly. The prediction intervals have the stated
-coverage.
+Must a table be cleaned before a fit? Not this one: ``fit`` takes text, dates and missing values as
+they are, and as many rows lie in the prediction intervals as it promises.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Which inputs matter
 ===================
 
-The alternating estimators learn a metric: the average gradient outer product of the fitted
-function. It finds the two of twenty inputs that the labels depend on, and shows that they interact.
+Twenty columns, and the labels depend on two of them: which? The alternating estimators learn a
+metric, the average gradient outer product of the fitted function. It finds the two, and shows that
+they interact.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Train on a file larger than memory
 ==================================
 
-A fit reads the file twice, block by block. It keeps sums, and the keys of the first 131,072
-distinct rows; beyond that its memory does not grow with the number of rows.
+What if the file is larger than the memory? A fit reads it twice, block by block. It keeps sums, and
+the keys of the first 131,072 distinct rows; beyond that its memory does not grow with the number of
+rows.
 """
 
 import tempfile

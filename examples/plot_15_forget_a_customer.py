@@ -2,9 +2,10 @@
 Forget a customer
 =================
 
-A fitted model is what it has learned and sums over rows. With `learn_from`, all that is learned
-comes from chosen rows, such as those of customers who agreed for good. The rows of all others are
-in the sums alone: taking them out again leaves, to the last bit, the model that never saw them.
+A customer asks to be forgotten. What has to change? A fitted model is what it has learned and sums
+over rows. With `learn_from`, all that is learned comes from chosen rows, such as those of customers
+who agreed for good. The rows of all others are in the sums alone: taking them out again leaves, to
+the last bit, the model that never saw them.
 """
 
 import tempfile

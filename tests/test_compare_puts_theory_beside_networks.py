@@ -78,7 +78,7 @@ def test_few_networks_tell_nothing_and_one_less(comparison):
     assert few.agrees is None and one.agrees is None
     assert few.sentence.startswith("4 networks are too few to tell whether theory is right")
     assert one.sentence.startswith("One network has no standard error")
-    assert "nan" not in one.sentence and "on one network" in one.sentence
+    assert "nan" not in one.sentence + str(one.table()) and "on one network" in one.sentence
     assert changed(comparison, seeds=4, test=9.0).agrees is False  # four can contradict
     assert changed(comparison, seeds=5).agrees
 
@@ -116,6 +116,7 @@ def test_a_theory_is_a_name_a_function_or_numbers(comparison):
     numbers = og.compare(PROBLEM, seeds=2, theory=[1.3, 0.7], alpha=[0.0, 0.4])
     assert numbers.prediction.test.tolist() == [1.3, 0.7]
     assert "your theory" in numbers.sentence
+    assert "The uniform theory has 2 spikes" in numbers.sentence  # the numbers have none
     one = og.compare(PROBLEM, seeds=12, theory=5.0)
     assert one.sentence.startswith("Your theory and networks differ") and one.curve is None
     with pytest.warns(og.AssumptionWarning):

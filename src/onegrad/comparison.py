@@ -22,7 +22,7 @@ from onegrad.problem import Problem, check_axes, quick_start
 from onegrad.theory import THEORIES, Prediction, Spectrum, predict, prediction_of, spectrum
 
 COMPARED_ERRORS = ("train", "test")
-LEVEL = 0.05  # share of comparisons that say "differ" where nothing does; benchmarks/verdict.py
+LEVEL = 0.01  # share of comparisons that say "differ" where nothing does; benchmarks/verdict.py
 MIN_NETWORKS = 5  # fewer have errors that Student's t makes too wide to say "agree"
 MAX_SPECTRUM_SEEDS = 1  # all singular values of a network cost more than its errors
 _NETWORK_STEPS, _CURVE_STEPS = 6, 41  # exponents of the step up to the problem's own
@@ -75,7 +75,7 @@ class Comparison:
         """True if theory and networks agree; None where there are too few networks to tell.
 
         They differ where chance alone would give so large a deviation, among so many values, in
-        one comparison of twenty.
+        one comparison of a hundred.
         """
         z = np.concatenate(list(self.z.values()))
         if np.isnan(z).any():
@@ -111,7 +111,8 @@ class Comparison:
                 accuracy = row[f"{name}_accuracy"] or 0.0
                 line[f"{name}, theory"] = with_error(row[name], accuracy * row[name])
                 line[f"{name}, networks"] = with_error(row[f"{name}_networks"], row[f"{name}_se"])
-            line["largest |z|"] = f"{max(abs(row[f'{name}_z']) for name in self.compared):.1f}"
+            if len(self.simulation.seeds) > 1:  # one network has no standard error
+                line["largest |z|"] = f"{max(abs(row[f'{name}_z']) for name in self.compared):.1f}"
             rows.append(line)
         return rows
 
@@ -169,15 +170,17 @@ class Comparison:
         law, measured = self.spectrum, self.measured_spectrum
         if law is None or measured is None:
             return ""
+        # the spikes are not those of another theory, of which only errors are known
+        theory = "Theory" if self.prediction.label == "uniform" else f"The {law.method} theory"
         if not law.spikes:
-            return " Theory has no spike outside the bulk."
+            return f" {theory} has no spike outside the bulk."
         predicted = [f"{math.sqrt(spike.eigenvalue):.3g}" for spike in law.spikes]
         largest = [f"{s:.3g}" for s in np.sqrt(measured.eigenvalues[0, : len(predicted)])]
         one = len(predicted) == 1
         spikes = "one spike" if one else f"{len(predicted)} spikes"
         values = "value of a network is" if one else "values of a network are"
         return (
-            f" Theory has {spikes} outside the bulk, at s/√n = {' and '.join(predicted)}; "
+            f" {theory} has {spikes} outside the bulk, at s/√n = {' and '.join(predicted)}; "
             f"the largest {values} {' and '.join(largest)}."
         )
 

@@ -1,4 +1,4 @@
-"""All commands: --help with an example, --json alone on standard output, and without it words.
+"""All commands: --json alone on standard output, and without it words.
 
 A command that is added without a line in the table here fails; bad input has a table of its own.
 """
@@ -46,14 +46,6 @@ def folder(tmp_path_factory):
 
 def test_no_command_is_missing_here():
     assert set(GOOD) == set(COMMANDS)
-
-
-def test_help_has_an_example(capsys):
-    for command in COMMANDS:
-        with pytest.raises(SystemExit) as exit_:
-            main([command, "--help"])
-        assert exit_.value.code == 0
-        assert f"onegrad {command}" in capsys.readouterr().out.split("example", 1)[1]
 
 
 @pytest.mark.parametrize("command", [name for name, words in GOOD.items() if words is not None])

@@ -43,7 +43,7 @@ def examples() -> list[str]:
     lines = [str(parser.epilog).removeprefix("example: ")]
     for command in subcommands(parser).values():
         for shown in (command, *subcommands(command).values()):
-            lines += str(shown.epilog).removeprefix("examples:").split("\n  ")
+            lines += shown.format_help().split("examples:")[1].split("\n  ")
     commands = (line.partition("  #")[0].strip() for line in lines)
     return list(dict.fromkeys(SHELL.sub(r"\1\2", line) for line in commands if line))
 

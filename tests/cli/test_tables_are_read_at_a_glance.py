@@ -93,8 +93,11 @@ def test_what_the_numbers_are_from_is_said_above_them(capsys):
         ("predict --theory small-step --eta 1", "small-step theory"),
         ("spectrum --eta 3", "uniform theory"),
         ("simulate --seeds 5,7", "2 networks"),
+        ("simulate --seeds 7,", "one network"),
     ):
         assert main([*command.split(), *SIZES]) == 0
-        first, second, *_ = capsys.readouterr().out.splitlines()
+        out = capsys.readouterr().out
+        first, second, *_ = out.splitlines()
+        assert "nan" not in out
         assert "n = 60, d = 30, N = 40" in first
         assert named in (second if command.startswith("spectrum") else first)

@@ -104,7 +104,11 @@ def test_a_bad_link_opens_the_defaults_and_says_so(page, url) -> None:
 
 
 def test_an_activation_that_is_refused_leaves_nothing_behind(page, url) -> None:
-    """Its curves are answered and its spectrum is not, in whichever order the answers come."""
+    """Its limits are answered and its spectrum is not, in whichever order the answers come."""
+    refusal = {"field": "activation", "message": "this activation has no spectrum"}
+    page.route(
+        "**/api/spectrum?*activation=cos*", lambda route: route.fulfill(status=422, json=refusal)
+    )
     visit(page, url, "n=300&d=100&N=150&activation=relu&teacher=H2&alpha=0.3")
     finished(page)
     before = words(page)

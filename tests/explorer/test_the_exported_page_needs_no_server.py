@@ -84,7 +84,7 @@ def exported(browser: Any, file: Path) -> Iterator[Any]:
 
 def test_it_moves_without_a_server(exported) -> None:
     page = exported
-    for alpha in (0.1, 0.4, 0.445):
+    for alpha in (0.1, 0.4, 0.45):
         slide(page, "alpha", alpha, end=True)
         wait(page, f"onegrad.model().alpha === {alpha} && !onegrad.painting")
         problem = PROBLEM.replace(alpha=alpha)

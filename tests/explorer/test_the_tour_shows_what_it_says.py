@@ -163,4 +163,4 @@ def test_words_of_another_step_fade_while_it_plays(page, url) -> None:
     assert release()
     wait(page, "onegrad.model().alpha === 0.2 && onegrad.idle")
     assert not page.evaluate("document.getElementById('tour-text').classList.contains('old')")
-    assert "At α = 0.2 " in page.inner_text("#tour-text")
+    assert "At α = 0.2, " in page.inner_text("#tour-text")

@@ -88,7 +88,8 @@ def run(args: argparse.Namespace) -> None:
         columns.append("leave_one_out")
     if args.model == "trained":
         columns += _add_theory(rows, problem_options, simulation, inputs)
-    print_title(f"{len(simulation.seeds)} networks ({simulation.model}): {problem_options.title}")
+    networks = network_count(len(simulation.seeds))
+    print_title(f"{networks} ({simulation.model}): {problem_options.title}")
     print_table(rows, columns)
     if simulation.precision_error is not None:
         print(_precision_line(simulation))
@@ -127,6 +128,8 @@ def _add_theory(
             margin = (point.get(f"{name}_accuracy") or 0.0) * (point[name] or 0.0)
             row[f"{name}, theory"] = with_error(point[name] or 0.0, margin)
             row[f"z of {name}"] = round(float(z[name][i]), 1)
+    if len(simulation.seeds) == 1:  # it has no standard error
+        return ["train, theory", "test, theory"]
     return ["train, theory", "z of train", "test, theory", "z of test"]
 
 

@@ -19,7 +19,8 @@ from onegrad.io.files import atomic_write
 from onegrad.parallel.children import process_map
 from onegrad.problem import Problem
 
-SPECTRUM_ALPHAS = controls.alpha_grid(2 * controls.ALPHA_STEP)
+EXPORTED_STEP = 0.01  # of the page's slider: every place on it has a spectrum of its own
+SPECTRUM_ALPHAS = controls.alpha_grid(EXPORTED_STEP)
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'"
@@ -135,6 +136,7 @@ def page_numbers(
     table = {
         "presets": [vars(preset) for preset in grids.presets],
         "defaults": DEFAULTS if DEFAULTS in queries else queries[0],
+        "alpha_step": EXPORTED_STEP,
     }
     return {
         "controls": controls.control_table() | table,

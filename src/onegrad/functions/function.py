@@ -242,7 +242,7 @@ def with_hermite_sum(f: Function | MultiIndex) -> str:
     >>> with_hermite_sum(resolve("x^3 - 3*x")), with_hermite_sum(resolve("H1 + H2/sqrt(2)"))
     ('x^3 - 3*x = H3', 'H1 + H2/sqrt(2)')
     """
-    exact = isinstance(f, MultiIndex) or f.polynomial is not None
+    exact = isinstance(f, Function) and f.polynomial is not None
     return f"{f.name} = {hermite_text(f)}" if exact and "x" in f.name else f.name
 
 

@@ -16,6 +16,7 @@ DEGREE_NAMES = ("", "linear", "quadratic", "cubic", "quartic")
 _DEGREE_COLOURS = (style.DARK_GREY, style.RED, style.GREEN, style.PINK, style.ORANGE, style.SKY)
 _HISTOGRAM_BINS, _HISTOGRAM_GREY = 70, "#9a9a9a"  # bins: for the eye, not tuned
 _MIN_DENSITY = 0.004  # of the highest density: below it there is nothing to see
+_BEYOND_EDGE = 1.02  # times the edge: closer values of a network are its bulk's, as on the page
 _TICKS_WITHOUT_EDGE = 4  # singular values that are ticks where the edge is not known
 
 
@@ -73,7 +74,10 @@ def draw_measured_spectrum(ax: Any, singular_values: Floats, n: int, edge: float
     """
     s = singular_values / np.sqrt(n)
     networks = network_count(len(s))
-    ticks = s[s > np.sqrt(edge)] if edge is not None else s[:, :_TICKS_WITHOUT_EDGE].ravel()
+    if edge is None:
+        ticks = s[:, :_TICKS_WITHOUT_EDGE].ravel()
+    else:
+        ticks = s[s > _BEYOND_EDGE * np.sqrt(edge)]
     nonzero = s[s > 1e-3 * s.max()]  # the atom at zero is no density
     bins = np.geomspace(nonzero.min(), 1.0001 * nonzero.max(), _HISTOGRAM_BINS + 1)
     counts, _ = np.histogram(nonzero, bins)

@@ -177,10 +177,14 @@ def mark_thresholds(ax: Any, *, low: float = 0.0, high: float = 0.5) -> None:
     """Mark each exponent (k - 1)/(2k), between both ends, at which spike k is added."""
     # several plots on the same axes mark each threshold once
     already_marked = {line.get_gid() for line in ax.get_lines()}
+    named = -math.inf  # where the last name stands: the next one leaves it room
     for k, text in enumerate(("0", "1/4", "1/3", "3/8"), start=1):
         value, name = (k - 1) / (2 * k), f"threshold-{k}"
         if low < value < high and name not in already_marked:
             ax.axvline(value, color="#888888", linewidth=0.8, linestyle=":", zorder=0, gid=name)
+            if value - named < 0.05 * (high - low):
+                continue
+            named = value
             place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
             words = {"fontsize": 7, "color": DARK_GREY, "va": "top"}
             ax.annotate(text, (value, 1.0), (2, -1), **words, **place)

@@ -5,7 +5,6 @@ import { Code } from "./code.js";
 import { byId, Controls } from "./controls.js";
 import * as exports from "./exports.js";
 import { ask } from "./http.js";
-import { opened } from "./link.js";
 import { precomputed } from "./offline.js";
 import { Play } from "./play.js";
 import { Presets } from "./presets.js";
@@ -20,6 +19,7 @@ import {
   ridgeless,
   sizesOf,
   stepless,
+  strange,
   takeTable,
   withValue,
 } from "./state.js";
@@ -244,9 +244,18 @@ function exportView(name, format) {
 
 /** Take the state of a link; one that says nothing sensible opens the defaults and says so. */
 async function takeLink() {
-  const check = (next) => theory.check(next);
-  const { state: linked, wrong } = await opened(location.search, table.defaults, check);
-  if (wrong) say(`This link could not be read (${wrong}). The page shows its default setting.`);
+  let linked = read(location.search, table.defaults);
+  let wrong = strange(location.search);
+  try {
+    if (wrong === null && location.search.length > 1) await theory.check(linked);
+  } catch (error) {
+    if (error instanceof TypeError) throw error; // the server did not answer
+    wrong = error.message;
+  }
+  if (wrong) {
+    say(`This link could not be read (${wrong}). The page shows its default setting.`);
+    linked = read("", table.defaults);
+  }
   state = precomputed ? precomputed.nearest(linked) : linked;
 }
 

@@ -63,15 +63,11 @@ export class Controls {
     this.derived = element("p", { className: "derived", id: "derived" });
     for (const group of new Set(table.map((control) => control.group))) {
       const controls = table.filter((control) => control.group === group);
+      const rows = group === "step" ? [] : controls.map((control) => this.row(control));
       if (group === "step") this.step(controls);
-      else if (group === "sizes") form.append(this.sizeSwitch(), ...this.rows(controls), this.derived);
-      else form.append(...this.rows(controls));
+      form.append(...(group === "sizes" ? [this.sizeSwitch(), ...rows, this.derived] : rows));
     }
     form.addEventListener("submit", (event) => event.preventDefault());
-  }
-
-  rows(controls) {
-    return controls.map((control) => this.row(control));
   }
 
   row(control) {

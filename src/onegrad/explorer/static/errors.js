@@ -76,29 +76,19 @@ export function limitLines({ label, about, dash }, curve, colors) {
 }
 
 /** The reference levels: the bound, and the label noise where it is a line of its own. */
-function levels({ levels: { kernel, noise } }, colors) {
-  const bound = {
-    y: kernel,
-    name: "kernel bound",
-    about: `${short(kernel)}: the lowest that any rotation-invariant kernel can reach when n grows like d; the best linear predictor`,
-    color: colors.degrees[3],
-    dash: "longdash",
-  };
-  if (!(noise > 0 && noise < 0.9 * kernel)) return [bound];
-  const about = `${short(noise)}: the error of the teacher itself`;
-  return [bound, { y: noise, name: "label noise", about, color: colors.muted, dash: "dot" }];
-}
-
-/** The reference levels as traces. */
-function levelLines(instant, ends, colors) {
-  return levels(instant, colors).map(({ y, name, about, color, dash }) => ({
+function levelLines({ levels: { kernel, noise } }, ends, colors) {
+  const line = (y, name, about, color, dash) => ({
     x: ends,
     y: [y, y],
     name,
     about,
     tip: `${name}, ${about}`,
     line: { color, width: 1.5, dash },
-  }));
+  });
+  const best = `${short(kernel)}: the lowest that any rotation-invariant kernel can reach when n grows like d; the best linear predictor`;
+  const bound = line(kernel, "kernel bound", best, colors.degrees[3], "longdash");
+  if (!(noise > 0 && noise < 0.9 * kernel)) return [bound];
+  return [bound, line(noise, "label noise", `${short(noise)}: the error of the teacher itself`, colors.muted, "dot")];
 }
 
 /** The next round number: an axis that stays while a slider moves. */

@@ -64,7 +64,7 @@ export function learned(model, colors, narrow) {
     layout: frame(colors, {
       xaxis: { domain: left.x, title: "index u = β<sub>⋆</sub>·x", range: [-3, 3] },
       yaxis: { domain: left.y, range: [Math.min(-0.1 * reach, 1.15 * Math.min(...truth)), reach] },
-      xaxis2: { domain: right.x, title: "Hermite degree, % learned", type: "category", categories: degrees.map(String), grid: false },
+      xaxis2: { domain: right.x, title: "degree, % learned", type: "category", categories: degrees.map(String), grid: false },
       yaxis2: { domain: right.y, title: "energy", range: [0, 1.18 * most], grid: false },
     }),
   };

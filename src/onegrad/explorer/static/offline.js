@@ -75,7 +75,7 @@ class Precomputed {
     if (!setting) return undefined;
     const [low] = setting.alphas;
     const step = setting.steps.find((s) => s.eta === state.eta);
-    const spectrum = step?.spectrum ?? setting.spectra[Math.round((alpha - low) / (2 * AXES.alphaStep))];
+    const spectrum = step?.spectrum ?? setting.spectra[Math.round((alpha - low) / AXES.alphaStep)];
     return spectrum && { ...spectrum, notes: [] };
   }
 

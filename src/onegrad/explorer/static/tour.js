@@ -7,7 +7,7 @@ import { list, ordinal, percent, short, size } from "./words.js";
 
 const spikes = ({ spectrum }) => spectrum.spikes.map(dominant);
 const spikeOf = (model, degree) => spikes(model).find(([k]) => k === degree);
-const at = ({ spectrumAt }) => `At α = ${short(spectrumAt.alpha)}`;
+const at = ({ spectrumAt }) => `At α = ${short(spectrumAt.alpha)},`;
 const test = ({ here }) => (here ? ` The test error is ${short(here.test)}.` : "");
 
 /** The first α at which the curve of the test error passes the kernel bound. */

@@ -115,5 +115,5 @@ def require_linear_part(theory: str, problems: Sequence[Problem]) -> None:
     for p in problems:
         c1 = float(p.sigma.c[1])
         if p.step > 0 and abs(c1) <= 1e-8 * p.sigma.second_moment**0.5:
-            covered = f"activations with a linear part, c_1 != 0 (here c_1 = {c1:.1e})"
+            covered = f"activations with a linear part, c_1 != 0 (here c_1 = {c1:.2g})"
             raise OutOfScope(theory, "activation", p.sigma.name, covered)
