@@ -102,7 +102,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Steps:
-    """What steps leave: neurons, and rows."""
+    """Neurons and rows as steps leave them."""
 
     step: Step  # with the directions of all steps
     types: Types
@@ -121,7 +121,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Regime:
-    """What a step does to neurons: of this bars are made."""
+    """Numbers of neurons after a step, of which bars are made."""
 
     step: Step
     types: Types
