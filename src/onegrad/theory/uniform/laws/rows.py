@@ -72,7 +72,7 @@ SMALL_LENGTH = 1e-3  # by which labels know the curvature where a covariance fix
 MIN_SECOND_BINS = 6  # of the index off v, in a bin of r
 SECOND_POINTS = 12  # of the index off v, which features know less
 MIN_SPREAD = 1e-6  # variance of a label's index that two others leave
-BEND_STEP = 0.05  # of the label's index, for its mean second derivative
+LABEL_BEND_STEP = 0.05  # of the label's index, for its mean second derivative
 MIN_CONSTRAINT = 1e-12  # of the mean square of a row function: what is left of it is rounding
 
 
@@ -732,11 +732,12 @@ def fresh_rows_in_a_plane(
     f = labels.teacher
     assert isinstance(f, Function)
     above, below = (
-        gaussian_averages(f, mean @ g + shift, spread) for shift in (BEND_STEP, -BEND_STEP)
+        gaussian_averages(f, mean @ g + shift, spread)
+        for shift in (LABEL_BEND_STEP, -LABEL_BEND_STEP)
     )
     value, slope, square = gaussian_averages(f, mean @ g, spread)
     slope = slope / spread
-    bend = (above.slope - below.slope) / spread / (2 * BEND_STEP)
+    bend = (above.slope - below.slope) / spread / (2 * LABEL_BEND_STEP)
     kept = 1 - labels.replaced
     value, slope, bend = (
         kept * value + labels.replaced * labels.mean,
