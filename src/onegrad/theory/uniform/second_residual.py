@@ -43,7 +43,7 @@ MIN_F_PERP = 1e-6  # of f_perp of the first step over the same
 
 @dataclass(frozen=True)
 class Output:
-    """The parts of features after a first step that are not f_perp; arrays (G, U) or (G,)."""
+    """Averages of features after a first step, of which the rest is f_perp; (G, U) or (G,)."""
 
     mean: Floats  # E sigma, E[sigma z_0], E[sigma z_perp]
     along: Floats
@@ -53,16 +53,8 @@ class Output:
 
     def rest(self, value: Floats, u: int, z0: Floats, z1: Floats, f: Floats) -> Floats:
         """Return a neuron's part of the normalised f_perp of type u, (G, z_0, z_perp)."""
-        A, B, C, c, size = (
-            x[:, None, None]
-            for x in (
-                self.mean[:, u],
-                self.along[:, u],
-                self.across[:, u],
-                self.shared,
-                self.size,
-            )
-        )
+        A, B, C = (x[:, u, None, None] for x in (self.mean, self.along, self.across))
+        c, size = self.shared[:, None, None], self.size[:, None, None]
         return np.asarray((value - A - B * z0 - C * z1 - c * f) / size)
 
 
