@@ -43,7 +43,7 @@ MIN_F_PERP = 1e-6  # of f_perp of the first step over the same
 
 @dataclass(frozen=True)
 class Output:
-    """The parts of features after a first step that are not f_perp; arrays (G, U) or (G,)."""
+    """Averages of features after a first step, of which the rest is f_perp; (G, U) or (G,)."""
 
     mean: Floats  # E sigma, E[sigma z_0], E[sigma z_perp]
     along: Floats
@@ -53,21 +53,13 @@ class Output:
 
     def rest(self, value: Floats, u: int, z0: Floats, z1: Floats, f: Floats) -> Floats:
         """Return a neuron's part of the normalised f_perp of type u, (G, z_0, z_perp)."""
-        A, B, C, c, size = (
-            x[:, None, None]
-            for x in (
-                self.mean[:, u],
-                self.along[:, u],
-                self.across[:, u],
-                self.shared,
-                self.size,
-            )
-        )
+        A, B, C = (x[:, u, None, None] for x in (self.mean, self.along, self.across))
+        c, size = self.shared[:, None, None], self.size[:, None, None]
         return np.asarray((value - A - B * z0 - C * z1 - c * f) / size)
 
 
 def output_of_fresh(
-    step: Step, first: Types, kept: Floats, along_v: Floats, kappa: Floats, length: float
+    step: Step, first: Types, remaining: Floats, along_v: Floats, kappa: Floats, length: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return the output after the first step at the index of fresh rows, as `_output` does."""
     if not step.full:
@@ -77,13 +69,13 @@ def output_of_fresh(
     sigma = step.laws.neurons.activation
     A, B, square = gaussian_averages(sigma, first.s * kappa[:, None], deviation)
     B = B / deviation
-    return _output(step, first, kept, A, B, np.zeros_like(B), square - A**2, length)
+    return _output(step, first, remaining, A, B, np.zeros_like(B), square - A**2, length)
 
 
 def _output(
     step: Step,
     first: Types,
-    kept: Floats,
+    remaining: Floats,
     A: Floats,
     B1: Floats,
     B0: Floats,
@@ -95,20 +87,20 @@ def _output(
     They are those of the readout row.
 
     A, B1, B0, variance : of features, (G, U), with B_0 on the weights themselves.
-    kept : R_01/R_00, (U, R).
+    remaining : R_01/R_00, (U, R).
     """
     neurons, scale, square = step.laws.neurons, step.scale, first.weight * first.g**2
     mean = scale * np.sqrt(neurons.N) * (A @ (first.weight * first.g))
     if not neurons.mean_readout:  # else it is in A
         mean = mean + scale * step.laws.update.constant
-    row = B1 @ (square[:, None] * kept) + (B0 @ square)[:, None]
+    row = B1 @ (square[:, None] * remaining) + (B0 @ square)[:, None]
     row = scale * row @ step.row_overlap.T
     rest = scale**2 * (variance @ square) - step_length(step, length) * (row**2).sum(1)
     return mean, row, np.maximum(rest, 0.0)
 
 
 def with_output(
-    step: Step, first: Types, rows: Population, kept: Floats
+    step: Step, first: Types, rows: Population, remaining: Floats
 ) -> tuple[Population, Floats, IndexArray, Output]:
     r"""Return rows of the first batch with nodes of the second residual.
 
@@ -122,7 +114,7 @@ def with_output(
     root = np.sqrt(rows.length)[:, None]
     along, across = root * (first.along * B1 + B0), root * first.across * B1
     variance, B0 = noise + beta**2 + along**2 + across**2, B0 / first.size
-    mean, row, noise = _output(step, first, kept, A, B1, B0, variance, rows.length)
+    mean, row, noise = _output(step, first, remaining, A, B1, B0, variance, rows.length)
     shared = rest @ (first.weight * first.g**2)
     noise = np.maximum(noise - (step.scale * shared) ** 2, 0.0)
     # row variables, of which f_perp is the last, f_perp of the first step, and the label
