@@ -18,7 +18,8 @@ and a feature is equivalent to
 
 After a preconditioned step the part :math:`h_\ell` of a row's product with the move is left, in
 :math:`P - 1` and Q, and :math:`\varphi_0m\ell h_\ell` takes the place of :math:`\varphi_0\ell`
-(`preconditioner`).
+(`preconditioner`). After a step along the orthogonal factor r is r times its response, and the own
+part is taken off :math:`Q^2`: the length of the move is given (`orthogonal`).
 
 Other rows have r = 0: :math:`B_0 = \beta = 0`, and the mean over a neuron's random weight along v
 is exact: the input has the variance :math:`\ell\rho^2 + V(\kappa^2 - 1)`. Where V is a large part

@@ -6,7 +6,8 @@ own scale :math:`\epsilon`, a weight moves in units of the inputs' deviation by
 .. math:: w = (1 + \epsilon + \varepsilon M\Sigma)w_0 + \gamma_g(c_1\Sigma^{1/2}h + \text{noise}),
     \qquad \mathrm{Var} = \varphi_0\gamma_g^2(4c_2^2|w_0|^2 + \nu)\,S,
 
-so that its input has the deviation :math:`\rho`, with a part along the initial one, and a weight
+(along an orthogonal factor, `orthogonal`, with its own s and variance), so that its input has the
+deviation :math:`\rho`, with a part along the initial one, and a weight
 :math:`s = \gamma_gc_1b` along v. NeuronLaw with readouts of one size have two lengths as types, if
 lengths differ. For an odd activation g and -g are one type: a neuron (-g, w) has the features of
 (g, -w) with the sign reversed.
