@@ -260,7 +260,7 @@ def test_weights_that_decay_are_longer_steps_of_weaker_features():
 def test_a_solution_is_a_start_only():
     laws = laws_of(BASE)[0]
     cold, other = errors(laws), errors(laws_of(BASE.replace(ridge=0.06))[0])
-    warm = errors(laws, start=other.solution)
+    warm = errors(laws, starts=[other])
     assert (warm.train, warm.test) == pytest.approx((cold.train, cold.test), rel=2e-6)
     assert warm.solution.iterations < cold.solution.iterations
 
