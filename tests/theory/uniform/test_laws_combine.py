@@ -166,7 +166,7 @@ def test_loss_and_penalty_are_the_derivatives_of_the_objective(changes):
     response = respond(equations.labels, solution, parameters)
     loss, norm = response.slopes
     assert loss > 0 and norm > 0
-    assert loss + BASE.ridge * norm == pytest.approx(response.objective, rel=1e-4)
+    assert loss + BASE.ridge * norm == pytest.approx(response.objective, rel=3e-4)
 
 
 @pytest.mark.parametrize("changes", [VARIANTS[k] for k in (0, 1, 2, 4, 5)], ids=str)
@@ -313,7 +313,7 @@ def test_a_solution_is_a_start_only():
     laws = laws_of(BASE)[0]
     cold, other = errors(laws), errors(laws_of(BASE.replace(ridge=0.06))[0])
     warm = errors(laws, starts=[other])
-    assert (warm.train, warm.test) == pytest.approx((cold.train, cold.test), rel=2e-6)
+    assert (warm.train, warm.test) == pytest.approx((cold.train, cold.test), rel=5e-6)
     assert warm.solution.iterations < cold.solution.iterations
 
 

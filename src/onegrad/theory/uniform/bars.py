@@ -32,10 +32,6 @@ LARGE_GROWTH = 100.0
 # beyond it predictions for activations of steep tails were off by a factor of two and more
 MAX_STEEPNESS, MIN_TAILS = 10.0, 5.0
 OWN_STEPS = 14.0  # times as much as turned weights, in spectral steps
-MIN_VARIATION = 1e-6  # of strengths between draws, relative
-# of the deviation that balanced numbers explain: with it errors of means over 8 draws cover what
-# means over 64 differ from them on power laws of reach_covariance
-OF_BALANCED = 0.3
 
 
 class Neglected(enum.Enum):
@@ -80,27 +76,9 @@ def neglected_sizes(problem: Problem, evaluations: Sequence[Evaluation]) -> Term
     of_cases = [_sizes_of_case(problem, evaluation) for evaluation in evaluations]
     sizes = {term: float(np.mean([s[term] for s in of_cases])) for term in of_cases[0]}
     if not evaluations[0].regime.step.inputs.isotropic:
-        sizes[Neglected.TEACHERS] = error_of_mean(evaluations)
+        tests = np.array([evaluation.test for evaluation in evaluations])
+        sizes[Neglected.TEACHERS] = float(tests.std() / tests.mean()) / np.sqrt(len(tests))
     return sizes
-
-
-def error_of_mean(draws: Sequence[Evaluation]) -> float:
-    r"""Return the relative standard error of the mean of test errors over draws.
-
-    Draws are balanced in what errors follow most, :math:`\beta^\top\Sigma\beta` and the squared
-    length :math:`b^2` of the learned direction: of what these explain a part is left.
-    """
-    tests = np.array([draw.test for draw in draws])
-    steps = [draw.regime.step for draw in draws]
-    strengths = [step.inputs.label_strength for step in steps]
-    balanced = np.column_stack([np.ones(len(tests)), strengths, [step.b**2 for step in steps]])
-    balanced /= np.linalg.norm(balanced, axis=0).clip(1e-300)
-    along, sizes, _ = np.linalg.svd(balanced, full_matrices=False)
-    along = along[:, sizes > MIN_VARIATION]
-    explained = along @ (along.T @ tests)
-    free = max(len(tests) - along.shape[1], 1)
-    variance = ((tests - explained) ** 2).sum() / free + (OF_BALANCED * explained.std()) ** 2
-    return float(np.sqrt(variance / len(tests)) / tests.mean())
 
 
 def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:

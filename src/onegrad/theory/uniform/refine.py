@@ -53,7 +53,7 @@ TOLERANCE_OF_MANY_TYPES, MAX_ERROR_OF_STARTS = 0.02, 0.1
 # of a neuron's variance in one direction of the inputs, that types leave: beyond the first bars
 # make no statement; beyond the second predictions are 20 to 90 % off and more where the noise of M
 # multiplies weights along the strongest direction so many times, else within 25 % and their bars
-MAX_SHARE, LARGE_SHARE, MAX_MULTIPLIED_WEIGHT = 0.7, 0.35, 50.0
+MAX_SHARE, LARGE_SHARE, MAX_MULTIPLIED_WEIGHT = 0.7, 0.35, 40.0
 # share of a spectral step's noise by which the even part of an activation turns weights; beyond it
 # training errors on its own rows were 10 to 190 % off where weights move by more than their length
 MAX_TURNING = 0.5
@@ -61,8 +61,12 @@ MAX_TURNING = 0.5
 FEW_VARIABLES, MANY_VARIABLES = 300, 800
 VERY_FEW_DRAWS, LOOSE_TOLERANCE = 2, 0.05
 OF_ERROR_OF_MEAN = 0.25  # over draws: more accurate nodes would change nothing that is known
-MAX_ACCURACY = 1e4  # relative: a response without a sign makes it so
+MAX_ACCURACY = 10.0  # relative; beyond it nothing is known: responses may have no sign
 MAX_ERROR_OF_MEAN = 0.015  # over draws; above it more are taken: their bar alone would be 3 %
+MIN_VARIATION = 1e-6  # of strengths between draws, relative
+# of the deviation that balanced numbers explain: with it errors of means over 8 draws cover what
+# means over 64 differ from them on power laws of reach_covariance
+OF_BALANCED = 0.3
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,7 @@ def refine(
     if share > largest and spectrum is None:  # bars say what rows of a user are worth
         covered = "steps that leave no direction of the inputs most of a neuron's variance"
         raise OutOfScope("uniform", "eta", problem.step, covered)
-    if bars.error_of_mean(draws) > MAX_ERROR_OF_MEAN and variables <= FEW_VARIABLES:
+    if error_of_mean(draws) > MAX_ERROR_OF_MEAN and variables <= FEW_VARIABLES:
         more = laws_of(problem, spectrum, MORE_DRAWS[middle.neurons.one_size])
         draws += evaluate_draws(more, typical.last)
     return corrected(draws, typical, rtol)
@@ -261,7 +265,7 @@ def corrected(draws: Sequence[Evaluation], typical: Refinement, rtol: float) -> 
     laws = typical.last.regime.step.laws
     same = [draw for draw in draws if draw.regime.step.laws is laws]
     coarse = mean_of(same or evaluate_draws([laws], typical.last))
-    enough = max(rtol, OF_ERROR_OF_MEAN * bars.error_of_mean(draws))
+    enough = max(rtol, OF_ERROR_OF_MEAN * error_of_mean(draws))
     fine, mean = refine_cases([laws], enough, None, typical, coarse), mean_of(draws)
     train, test = fine.train / coarse.train, fine.test / coarse.test
     return replace(
@@ -321,6 +325,25 @@ def mean_of(cases: Sequence[Evaluation]) -> Refinement:
     )
     nothing_known = float("nan")
     return Refinement(train, test, loss, tuple(cases), cases[-1], nothing_known, resolved=True)
+
+
+def error_of_mean(draws: Sequence[Evaluation]) -> float:
+    r"""Return the relative standard error of the mean of test errors over draws.
+
+    Draws are balanced in what errors follow most, :math:`\beta^\top\Sigma\beta` and the squared
+    length :math:`b^2` of the learned direction: of what these explain a part is left.
+    """
+    tests = np.array([draw.test for draw in draws])
+    steps = [draw.regime.step for draw in draws]
+    strengths = [step.inputs.label_strength for step in steps]
+    balanced = np.column_stack([np.ones(len(tests)), strengths, [step.b**2 for step in steps]])
+    balanced /= np.linalg.norm(balanced, axis=0).clip(1e-300)
+    along, sizes, _ = np.linalg.svd(balanced, full_matrices=False)
+    along = along[:, sizes > MIN_VARIATION]
+    explained = along @ (along.T @ tests)
+    free = max(len(tests) - along.shape[1], 1)
+    variance = ((tests - explained) ** 2).sum() / free + (OF_BALANCED * explained.std()) ** 2
+    return float(np.sqrt(variance / len(tests)) / tests.mean())
 
 
 def relative_change(a: Refinement, b: Refinement) -> float:

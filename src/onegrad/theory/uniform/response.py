@@ -50,8 +50,7 @@ def respond(
 ) -> Response:
     """Return the training objective and its derivatives at a fixed point.
 
-    The shares of the special variables respond too: they are updated in between. The first of the
-    parameters decides how often.
+    The shares of the special variables respond too: they are updated in between.
 
     start : changes with other nodes, or of a similar problem.
     tolerances : of the linear response, before and after each of these updates.
@@ -92,7 +91,7 @@ def respond(
             slope = _slope(q.constant, q.side, dH, h)
             slopes.append(slope + mean_error * _slope(q.one, q.side_of_one, dH, h_of_one))
         slopes_at_shares = slopes_at_shares or slopes
-        settled = before and abs(slopes[0] / before[0] - 1) < SETTLED
+        settled = before and np.allclose(slopes, before, rtol=SETTLED, atol=0.0)
         if settled or tolerance == tolerances[-1]:
             break
         for k, (state, q) in enumerate(points):
