@@ -429,8 +429,8 @@ def _add_sets(labels: LabelProblem, H: Numbers, state: State, test: complex) -> 
     diagonal = np.tile(1 / (labels.step.inputs.d * a), count // places.types)
     diagonal[: places.types] = 1 / (labels.step.inputs.d * state.a_free)  # no isometry moves means
     if labels.types.initial is not None:  # of T0 along q: the types have it
-        known = labels.types.initial.square / (labels.step.inputs.d * state.a_initial)
-        diagonal[: places.types] -= known
+        of_types = labels.types.initial.square / (labels.step.inputs.d * state.a_initial)
+        diagonal[: places.types] -= of_types
     if places.second_order:
         diagonal[places.scales] = 0.0
         diagonal[places.multipliers] = -labels.multiplier_form / a
@@ -560,8 +560,8 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
     neurons = (d * state.a_free - np.diag(inverse)[:U]) / (d * state.a_free) ** 2
     Z, with_means = inverse[k:, k:], inverse[:U, k:]
     if initial is not None:
-        known = initial.square * np.diag(inverse)[:U] - d * state.a_initial
-        neurons = neurons + known / (d * a) ** 2
+        less = initial.square * np.diag(inverse)[:U] - d * state.a_initial
+        neurons = neurons + less / (d * a) ** 2
         shift = np.zeros((p * size, U))
         by_direction = shift.reshape(p, places.fields, U, U)
         each = np.arange(U)

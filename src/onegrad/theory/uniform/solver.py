@@ -35,7 +35,7 @@ MAX_GROWTH = 2.0  # of the residual over the smallest one, before a step is take
 MAX_PLAIN_STEPS = 20  # after that
 DAMPING = 1e-8  # of the mixing, relative to the largest difference
 # of the equations, between updates of the shares; and where nodes are only compared with others
-TOLERANCES: tuple[float, ...] = (1e-3, 1e-5, 1e-6)
+TOLERANCES: tuple[float, ...] = (1e-3, 1e-5, 1e-6, 1e-7)
 ROUGH_TOLERANCES: tuple[float, ...] = (1e-3, 1e-4)
 
 

@@ -421,14 +421,14 @@ def with_initial_weights(
     inputs, neurons = step.inputs, step.laws.neurons
     q, share = _leading_start(step, types, linear)
     on_q = (linear @ q) / np.sqrt(_of_inputs(step, q) * inputs.d)
-    kept, second = _index_directions(step, types, on_q, share)
+    indexed, second = _index_directions(step, types, on_q, share)
     if second is None:
         q = np.eye(step.directions)[0]
         on_q = (linear @ q) / np.sqrt(_of_inputs(step, q) * inputs.d)
-        kept = on_q * q
-        share = float(types.weight @ (kept[:, 0] ** 2 / types.rho**2))
-    known = None if like is None else like.initial
-    alike = known is not None and (known.second is None) == (second is None)
+        indexed = on_q * q
+        share = float(types.weight @ (indexed[:, 0] ** 2 / types.rho**2))
+    similar = None if like is None else like.initial
+    alike = similar is not None and (similar.second is None) == (second is None)
     if not alike and not _types_are_derived(step, second, share):
         return types, plane
     count = (NODES_ALONG_V if second is None else NODES_OFF_V)[neurons.one_size]
@@ -446,9 +446,9 @@ def with_initial_weights(
     deviation = np.sqrt((inside * inputs.s) @ types.length / inputs.d)
     mean = (q @ step.row_overlap).sum() * types.g / np.sqrt(neurons.N) * step.full
     initial = omega + each(mean / deviation)
-    index, square = each_row(kept) * initial[:, None], omega**2
+    index, square = each_row(indexed) * initial[:, None], omega**2
     length, rho2 = each(types.length), each(types.rho) ** 2
-    explained = each((kept**2).sum(1))
+    explained = each((indexed**2).sum(1))
     if inputs.isotropic:  # |w| is given: a weight that is longer along q is shorter off it
         longer, shorter = square - 1, 1 - (initial**2 - 1) / inputs.d
         lean = step.phi0 * (types.epsilon * types.size) ** 2 * float(q @ moments.S @ q)

@@ -738,13 +738,13 @@ def fresh_rows_in_a_plane(
     value, slope, square = gaussian_averages(f, mean @ g, spread)
     slope = slope / spread
     bend = (above.slope - below.slope) / spread / (2 * LABEL_BEND_STEP)
-    kept = 1 - labels.replaced
+    own_labels = 1 - labels.replaced
     value, slope, bend = (
-        kept * value + labels.replaced * labels.mean,
-        kept * slope,
-        kept * bend,
+        own_labels * value + labels.replaced * labels.mean,
+        own_labels * slope,
+        own_labels * bend,
     )
-    square = kept * square + labels.replaced * labels.square
+    square = own_labels * square + labels.replaced * labels.square
     square = square + (labels.square - float((p * square).sum())) + labels.noise**2
     Cg = C @ g
     label[..., : 1 + size] = value[..., None] * mean + slope[..., None] * Cg
