@@ -21,7 +21,7 @@ MEASURES = {
     ),
     "theory": Measure(standard.theory, seeded=False, options=("theory", "printed")),
     "spectrum": Measure(standard.network_spectrum),
-    "spectrum-theory": Measure(standard.spectrum_theory, seeded=False),
+    "spectrum-theory": Measure(standard.spectrum_theory, seeded=False, options=("method",)),
     "gradient": Measure(matrices.gradient),
     "gradient-norms": Measure(matrices.gradient_norms),
     "spiked-distance": Measure(matrices.spiked_distance),

@@ -69,14 +69,15 @@ def network_spectrum(cell: Cell, _device: str) -> CellValues:
 def spectrum_theory(cell: Cell, _device: str) -> CellValues:
     """Return edge, density and spikes of F F^T/n with their alignments; (etas, 1, …).
 
-    Spikes beyond those that exist are NaN.
+    Spikes beyond those that exist are NaN. By default the bulk is that of the untrained features.
     """
+    method = option_of(cell, "method", "asymptotic")
     edges, xs, densities = [], [], []
     spikes = np.full((len(cell.etas), 1, MAX_SPIKES), np.nan)
     alignments = np.full((len(cell.etas), 1, MAX_SPIKES, MAX_SPIKES), np.nan)
     for i, eta in enumerate(cell.etas):
         with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
-            predicted = predicted_spectrum(cell.problem.replace(eta=eta))
+            predicted = predicted_spectrum(cell.problem.replace(eta=eta), method=method)
         edges.append([predicted.edge])
         xs.append([predicted.x])
         densities.append([predicted.rho])

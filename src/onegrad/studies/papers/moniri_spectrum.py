@@ -91,13 +91,13 @@ def _panel(ax: Any, eigenvalues: Floats, density: tuple[Any, Any], spikes: Float
     height = count / (len(values) * np.diff(np.log(bins)))
     ax.stairs(height, bins, fill=True, color="#b8cfe0", label=f"bulk, {len(eigenvalues)} networks")
     mass = scipy.integrate.trapezoid(rho / x, x)
-    ax.plot(x, rho / mass, color=style.RED, linewidth=1.3, label="bulk, asymptotic theory")
+    ax.plot(x, rho / mass, color=style.RED, linewidth=1.3, label="bulk, theory")
     top = 1.25 * float(np.max(height))
     outside = values[values > 1.05 * edge]
     ax.vlines(outside, 0, 0.3 * top, color=style.BLUE, linewidth=0.9, label="outlier of a network")
     look = {"color": style.RED, "markersize": 6, "linestyle": "none"}
     heights = np.full(len(spikes), 0.38 * top)
-    ax.plot(np.sqrt(spikes), heights, "v", label="outlier, asymptotic theory", **look)
+    ax.plot(np.sqrt(spikes), heights, "v", label="outlier, theory", **look)
     ax.set(xlim=(low, 1.4 * max([edge, *outside, *np.sqrt(spikes)])), ylim=(0, top))
     style.log_axis(ax, "x")
 
