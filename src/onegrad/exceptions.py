@@ -108,7 +108,7 @@ class OutOfScope(InvalidInput):
     Examples
     --------
     >>> import onegrad as og
-    >>> og.spectrum(og.Problem(n=100, d=50, N=80, activation="H2", eta=1.0))
+    >>> og.predict(og.Problem(n=100, d=50, N=80, activation="H2", alpha=0.3), theory="staircase")
     Traceback (most recent call last):
     onegrad.exceptions.OutOfScope: ...
     """

@@ -35,7 +35,7 @@ def test_one_spike_leaves_the_bulk_and_points_at_the_learned_direction():
     (spike,) = measured.to_dict()["spikes"]
     predicted, se = theory.spikes[0], spike["eigenvalue_se"]
     assert abs(spike["eigenvalue"] - predicted.eigenvalue) < 4 * se
-    assert se < 0.02 * predicted.eigenvalue, "too few seeds to see a wrong factor"
+    assert se < 0.025 * predicted.eigenvalue, "too few seeds to see a wrong factor"
     assert spike["alignment"]["1"] == pytest.approx(predicted.alignment[1], abs=0.01)
     untrained = measured.F_0[:, 0] ** 2 / p.n / og.spectrum(p, eta=0.0).edge
     assert 0.92 < untrained.mean() < 1  # a bit inside

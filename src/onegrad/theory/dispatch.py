@@ -81,7 +81,7 @@ def predict(
     >>> import onegrad as og
     >>> problem = og.Problem(n=1000, d=500, N=667, activation="softplus", alpha=0.4)
     >>> og.predict(problem)
-    Prediction(uniform: train=0.03957 ± 0.00014, test=0.11414 ± 0.00032)
+    Prediction(uniform: train=0.03957 ± 0.00014, test=0.11413 ± 0.00032)
     >>> og.predict(problem, theory="staircase", alpha=[0.1, 0.2]).test.round(3)
     array([0.098, 0.098])
     """
@@ -104,8 +104,8 @@ def _evaluate(
 ) -> Prediction:
     """Return the errors of all points of a grid, and issue the warnings of the theory."""
     if not isinstance(theory, Theory):
-        known = case_insensitive(theory, THEORIES) if isinstance(theory, str) else theory
-        theory = THEORIES[check_choice("theory", known, THEORIES)]
+        name = case_insensitive(theory, THEORIES) if isinstance(theory, str) else theory
+        theory = THEORIES[check_choice("theory", name, THEORIES)]
     name = theory.name
     if printed and name != "staircase":
         raise InvalidInput("printed", printed, f"False with theory {name!r}")

@@ -133,7 +133,7 @@ TASKS = {
     "3 uncentred": (uncentred, 3),
     "5 levels": (untrained_level, 50),
     "6 Ba": (constant_step, 48),
-    "8 edge": (lambda row: og.spectrum(problem(row)).edge, 3),
+    "8 edge": (lambda row: og.spectrum(problem(row), method="asymptotic").edge, 3),
     "8 bulk": (fraction_above_a_threshold, 8),
     "8 spikes": (outlier, 17),
     "9 tau": (best_neuron, 5),

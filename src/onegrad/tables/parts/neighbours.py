@@ -27,7 +27,7 @@ from onegrad.tables.first_layer.scaling import row_slices
 from onegrad.tables.fitting.training_set import TrainingSet, metric_rows
 from onegrad.tables.parts.learner import FitSize, Learner, PartFit, Trial
 from onegrad.tables.parts.part import KEYS, ArraySpec, NamedArrays, RowPart
-from onegrad.tables.rows.sample import ROUNDING, KeyedRows, RowKeys
+from onegrad.tables.rows.sample import WEIGHT_ROUNDING, KeyedRows, RowKeys
 
 MAX_NEIGHBOUR_ROWS = 50_000  # rows that are kept, which bounds files and time; not tuned
 NEAREST = 32  # rows that can have a part in a prediction
@@ -61,7 +61,7 @@ class NearbyRows(KeyedRows):
         rest, total = (
             self.joined(replace(common, w=sign * common.w)).distinct() for sign in (-1.0, 1.0)
         )
-        return rest[rest.w > ROUNDING * total.w].nearby()
+        return rest[rest.w > WEIGHT_ROUNDING * total.w].nearby()
 
     def nearby(self) -> NearbyRows:
         """Return the rows with the smallest keys, equal ones as one with the sum of weights."""

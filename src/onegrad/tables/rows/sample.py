@@ -31,7 +31,9 @@ from onegrad.tables.rows.table import (
 )
 
 MAX_TALLY_ROWS = 131_072  # distinct ones, 3 MB: a tally of more is not kept
-ROUNDING = 1e-9  # of weights, which are sums of floats, relative to what was added and removed
+WEIGHT_ROUNDING = (
+    1e-9  # of weights, which are sums of floats, relative to what was added and removed
+)
 NONE_BYTES = b"\xffNone"  # the text "None", hashed as what no text is: a missing value is str(None)
 
 RowKeys = np.ndarray[Any, np.dtype[np.uint64]]
@@ -101,12 +103,14 @@ class Tally(KeyedRows):
     def __sub__(self, other: Tally) -> Tally:
         """Return the tally without these rows; raise InvalidInput if it does not have them."""
         rest = self + replace(other, weights=-other.weights, copies=0 * other.copies)
-        weights, rounding = rest.weights, ROUNDING * (self + other).weights
+        weights, rounding = rest.weights, WEIGHT_ROUNDING * (self + other).weights
         if missing := int((weights < -rounding).sum()):
             raise InvalidInput("X", problem=f"cannot remove {missing} rows that were never added")
         mine = np.isin(rest.keys, self.keys)
         weights, rounding = weights[mine], rounding[mine]
-        copies = np.ceil(weights / self.weights * self.copies - ROUNDING)  # a part is a row, too
+        copies = np.ceil(
+            weights / self.weights * self.copies - WEIGHT_ROUNDING
+        )  # a part is a row, too
         return replace(self, weights=weights, copies=copies)[weights > rounding]
 
 

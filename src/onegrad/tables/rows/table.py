@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as t
+import scipy.sparse
 
 from onegrad.exceptions import InvalidInput, closest
 from onegrad.tables.rows.kinds import KINDS, ColumnType, convert, kind_of
@@ -23,11 +24,16 @@ def is_table(X: Tabular) -> bool:
     return not isinstance(X, np.ndarray) and hasattr(X, "column_names")
 
 
+def is_columns(X: Any) -> bool:
+    """Return whether X is a dict of columns; sparse matrices of keys are dicts, too."""
+    return isinstance(X, dict) and not scipy.sparse.issparse(X)
+
+
 def is_frame(X: Any) -> bool:
     """Return whether X has named columns: pandas, polars, pyarrow, anything of Arrow, a dict."""
     if isinstance(X, np.ndarray | list | tuple) or type(X).__module__.startswith("dask"):
         return False
-    if isinstance(X, dict) or type(X).__module__.startswith("polars"):
+    if is_columns(X) or type(X).__module__.startswith("polars"):
         return hasattr(X, "items") or hasattr(X, "lazy")
     return is_table(X) or (hasattr(X, "columns") and hasattr(X, "dtypes"))
 
@@ -37,7 +43,7 @@ def as_table(X: Any) -> Any:
     try:
         if isinstance(X, pa.Table | pa.RecordBatch):
             table = pa.table(X)
-        elif isinstance(X, dict):
+        elif is_columns(X):
             table = pa.table({str(name): values for name, values in X.items()})
         elif type(X).__module__.startswith("pandas") or hasattr(X, "iloc"):
             columns = [_pandas_column(X.iloc[:, j]) for j in range(X.shape[1])]

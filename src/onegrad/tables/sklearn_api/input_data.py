@@ -24,7 +24,7 @@ from onegrad.arrays import Floats
 from onegrad.exceptions import AssumptionWarning, InvalidInput, warn
 from onegrad.tables.rows.encoding import Encoding, encode, input_names
 from onegrad.tables.rows.sources import Source, source
-from onegrad.tables.rows.table import as_table, is_frame, is_table, matrix_table
+from onegrad.tables.rows.table import as_table, is_columns, is_frame, is_table, matrix_table
 
 # gaps and infinities are handled here, and sparse rows become dense a block at a time
 MATRIX_CHECKS: dict[str, Any] = {
@@ -99,7 +99,7 @@ def split_rows(learn_from: Any, *arrays: Any) -> tuple[list[Any], list[Any] | No
     if is_source(X):
         problem = "X is a source, whose rows have no numbers; give a matrix or a table"
         raise InvalidInput("learn_from", problem=problem)
-    rows = next(iter(X.values()), ()) if isinstance(X, dict) else X
+    rows = next(iter(X.values()), ()) if is_columns(X) else X
     n = _num_samples(rows)
     mask = np.zeros(n, bool)
     with suppress(IndexError):  # a mask of another length, numbers that are none
@@ -116,7 +116,7 @@ def _take(rows: Any, numbers: Any) -> Any:
     """Return the rows with these numbers, of anything that may be passed as X, y or weights."""
     if rows is None:
         return None
-    if isinstance(rows, dict):
+    if is_columns(rows):
         return {name: _take(column, numbers) for name, column in rows.items()}
     if is_table(rows):
         return rows.take(numbers)
@@ -259,7 +259,7 @@ def _as_fitted(estimator: Any, X: Any, encoding: Encoding | None) -> Any:
     if is_source(X):
         return X
     if encoding is None:
-        if isinstance(X, dict):
+        if is_columns(X):
             problem = "it is a dict of columns, and the model was fitted on a matrix; pass a matrix"
             raise InvalidInput("X", problem=problem)
         return _without_gaps(estimator, validate_data(estimator, X, reset=False, **MATRIX_CHECKS))

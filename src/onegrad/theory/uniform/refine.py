@@ -61,7 +61,7 @@ MAX_TURNING = 0.5
 FEW_VARIABLES, MANY_VARIABLES = 300, 800
 VERY_FEW_DRAWS, LOOSE_TOLERANCE = 2, 0.05
 OF_ERROR_OF_MEAN = 0.25  # over draws: more accurate nodes would change nothing that is known
-MAX_ACCURACY = 10.0  # relative; beyond it nothing is known: responses may have no sign
+MAX_ACCURACY = 1e4  # relative: a response without a sign makes it so
 MAX_ERROR_OF_MEAN = 0.015  # over draws; above it more are taken: their bar alone would be 3 %
 MIN_VARIATION = 1e-6  # of strengths between draws, relative
 # of the deviation that balanced numbers explain: with it errors of means over 8 draws cover what

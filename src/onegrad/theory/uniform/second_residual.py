@@ -37,7 +37,7 @@ from onegrad.theory.uniform.step import Step
 OUTPUT_NODES = 2  # of the second residual given the first: as five, to .02 %
 # of its square given the first, over the mean square of the first: rules with signs leave so much.
 # With a hundredth of it second steps after none were .3 % off in the test error
-MIN_SPREAD = 1e-2
+MIN_RESIDUAL_SPREAD = 1e-2
 MIN_F_PERP = 1e-6  # of f_perp of the first step over the same
 
 
@@ -135,7 +135,9 @@ def with_output(
     square = np.einsum("gi,gi->g", reading, c)[:, None]
     deviation = np.sqrt(np.maximum(square, 0.0))
     largest = np.sqrt(np.maximum(np.einsum("gii->gi", covariance), 0.0))  # rules have signs
-    c = np.clip(c / np.sqrt(np.maximum(square, 0.0) + MIN_SPREAD * step.energy), -largest, largest)
+    c = np.clip(
+        c / np.sqrt(np.maximum(square, 0.0) + MIN_RESIDUAL_SPREAD * step.energy), -largest, largest
+    )
     t, weight = gauss_hermite(OUTPUT_NODES)
     nodes = with_nodes(rows, second, [c], t[None], weight / weight.sum())
     node = np.repeat(np.arange(G), len(t))

@@ -71,7 +71,7 @@ MIN_GROUP = 1e-6  # of a group of rows by index and residual
 SMALL_LENGTH = 1e-3  # by which labels know the curvature where a covariance fixes their lengths
 MIN_SECOND_BINS = 6  # of the index off v, in a bin of r
 SECOND_POINTS = 12  # of the index off v, which features know less
-MIN_SPREAD = 1e-6  # variance of a label's index that two others leave
+MIN_INDEX_SPREAD = 1e-6  # variance of a label's index that two others leave
 LABEL_BEND_STEP = 0.05  # of the label's index, for its mean second derivative
 MIN_CONSTRAINT = 1e-12  # of the mean square of a row function: what is left of it is rounding
 
@@ -728,7 +728,7 @@ def fresh_rows_in_a_plane(
     root = np.zeros((m, 1 + size))
     root[:, 1], root[:, 2 : 2 + m] = step.overlaps, off_root(step.overlaps)
     g = root[0]
-    spread = np.sqrt(np.maximum(np.einsum("...ik,i,k->...", C, g, g), MIN_SPREAD))
+    spread = np.sqrt(np.maximum(np.einsum("...ik,i,k->...", C, g, g), MIN_INDEX_SPREAD))
     f = labels.teacher
     assert isinstance(f, Function)
     above, below = (
