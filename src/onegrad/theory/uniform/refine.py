@@ -53,7 +53,7 @@ TOLERANCE_OF_MANY_TYPES, MAX_ERROR_OF_STARTS = 0.02, 0.1
 # of a neuron's variance in one direction of the inputs, that types leave: beyond the first bars
 # make no statement; beyond the second predictions are 20 to 90 % off and more where the noise of M
 # multiplies weights along the strongest direction so many times, else within 25 % and their bars
-MAX_SHARE, LARGE_SHARE, MAX_MULTIPLIED_WEIGHT = 0.7, 0.35, 40.0
+MAX_SHARE, LARGE_SHARE, MAX_MULTIPLIED_WEIGHT = 0.7, 0.35, 10.0
 # share of a spectral step's noise by which the even part of an activation turns weights; beyond it
 # training errors on its own rows were 10 to 190 % off where weights move by more than their length
 MAX_TURNING = 0.5

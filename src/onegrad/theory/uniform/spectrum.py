@@ -210,7 +210,7 @@ class BulkInterval:
         """Integral of the density."""
         angle = np.linspace(0, np.pi / 2, 1 + 4 * DENSITY_POINTS)
         values = np.maximum(self.density(angle), 0.0) * np.sin(2 * angle)
-        mass = float(np.trapezoid(values, angle)) * np.log(self.high / self.first)
+        mass = float(scipy.integrate.trapezoid(values, angle)) * np.log(self.high / self.first)
         return mass if self.low else mass + 2 * max(float(self.density(0.0)), 0.0)
 
 
