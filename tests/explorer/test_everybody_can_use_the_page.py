@@ -121,7 +121,7 @@ def test_every_chart_is_told_in_numbers(page, url) -> None:
         assert "NaN" not in told and "undefined" not in told
     errors = page.get_attribute("#plot-errors", "aria-label")
     curve = series(page, "errors", "test")
-    assert f"{curve['y'][0]:.4g} at −0.25" in errors and f"{curve['y'][-1]:.4g} at 0.6" in errors
+    assert f"{curve['y'][0]:#.4g} at −0.25" in errors and f"{curve['y'][-1]:#.4g} at 0.6" in errors
 
 
 def test_fields_take_what_people_type(page, url) -> None:

@@ -43,7 +43,7 @@ class Routes:
             Route("/api/controls", _controls),
             Route("/api/code", _code),
             Route("/api/instant", _answer(compute_here, api.instant_answer)),
-            Route("/api/spectrum", _answer(self.workers.compute, api.spectrum_answer)),
+            Route("/api/spectrum", _answer(compute_now, api.spectrum_answer)),
             Route("/api/here", _answer(compute_now, api.here_answer)),
             Route("/api/network", self.network),
             Route("/api/curve", self.curve),

@@ -69,7 +69,7 @@ class Workers:
         self.count = count or min(2, core_count())
         in_background = functools.partial(_call, niceness=BACKGROUND_NICENESS)
         self._background = Processes(self.count, in_background)
-        self._foreground = Processes(1, _call)  # one more: what a moving slider waits for
+        self._foreground = Processes(2, _call)  # more, for number and spectrum of a moving slider
         self._own_thread = ThreadPoolExecutor(1)
         self.cache = AnswerCache()
 
@@ -83,7 +83,7 @@ class Workers:
         return await self._cached(self._background.submit, function, *arguments)
 
     async def compute_now(self, function: Callable[..., Any], *arguments: Any) -> bytes:
-        """Return it from a process that computes nothing else: curves do not hold it up."""
+        """Return it from a process that computes no curves, which would hold it up."""
         return await self._cached(self._foreground.submit, function, *arguments)
 
     async def compute_here(self, function: Callable[..., Any], *arguments: Any) -> bytes:
