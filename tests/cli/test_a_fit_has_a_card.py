@@ -3,6 +3,8 @@
 import re
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from onegrad.cli import main
@@ -133,3 +135,12 @@ def test_a_model_is_shown(table, tmp_path, capsys):
     assert main(["show", model]) == 0
     out = capsys.readouterr().out
     assert "predicts classes no, yes" in out and "columns: size, town" in out
+
+
+def test_a_date_beyond_those_of_python_is_shown(tmp_path):
+    days = pa.array([2**29, 2**30] * 40, pa.int32()).cast(pa.date32())
+    x = np.random.default_rng(0).standard_normal(80)
+    pq.write_table(pa.table({"day": days, "x": x, "y": x}), tmp_path / "days.parquet")
+    command = ["fit", str(tmp_path / "days.parquet"), "--target", "y", "--budget", "fast"]
+    assert main([*command, "--out", str(tmp_path / "days.model")]) == 0
+    assert "value out of range" in (tmp_path / "days.model.html").read_text()

@@ -170,9 +170,17 @@ def _width(residuals: Floats, w: Floats) -> float:
     return float(interval_width(residuals, w, effective_rows(w), coverage=0.9)[0])
 
 
+def _value(column: Any, i: int) -> Any:
+    """Return a value of an Arrow column; a date beyond those of Python as text."""
+    try:
+        return column[i].as_py()
+    except (OverflowError, ValueError):
+        return column.slice(i, 1).cast("string")[0].as_py()
+
+
 def _named_values(estimator: FeatureLearner, rows: Any, i: int) -> dict[str, Any]:
     """Return the values of one row by column, the most important column first."""
     names = estimator.column_names_
-    values = [rows[name][i].as_py() for name in names] if is_table(rows) else rows[i].tolist()
+    values = [_value(rows[name], i) for name in names] if is_table(rows) else rows[i].tolist()
     order = np.argsort(-estimator.fitted_.column_importances, kind="stable")
     return {names[j]: values[j] for j in order}

@@ -253,7 +253,7 @@ def spectrum(
     ----------
     problem : sizes, functions, noise, ridge and step; by default those of the quick start.
     method : "uniform" (the bulk of the trained features) or "asymptotic" (that of the untrained
-        ones, in closed form); by default the first of these that covers the problem.
+        ones, in closed form); by default the first of these that has an answer.
     changes : fields of the problem with another value, e.g. alpha=0.3.
 
     Examples
@@ -273,7 +273,7 @@ def spectrum(
     for name in [method] if method else SPECTRUM_METHODS:
         try:
             law = _spectrum_by(name, problem)
-        except OutOfScope as refusal:
+        except (OutOfScope, NotConverged) as refusal:
             refusals.append(refusal)
         else:
             warn(*law.warnings)

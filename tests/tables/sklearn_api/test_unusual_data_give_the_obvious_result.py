@@ -285,3 +285,9 @@ def test_a_dict_is_no_matrix():
         with pytest.raises(InvalidInput, match="a dict of columns, and the model was fitted on a"):
             small().fit(X, Y).predict(columns)
         assert small().fit(columns, Y).column_names_ == list("abc")
+
+
+def test_labels_that_are_bytes_are_refused_in_a_line():
+    for labels in (np.where(Y > 0, b"a", b"b"), np.where(Y > 0, b"a", b"b").astype(object)):
+        with pytest.raises(InvalidInput, match="y: its labels are bytes; give text"):
+            og.OneStepClassifier(width=20).fit(X, labels)

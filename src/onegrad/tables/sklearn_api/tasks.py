@@ -163,6 +163,8 @@ class Classification(ClassifierMixin, FeatureLearner):  # type: ignore[misc]
 
     def _as_targets(self, y: Any) -> Any:
         """Return one label per row, or a matrix of 0 and 1 with a column for each of several."""
+        if np.asarray(y).dtype.kind in "SO" and any(isinstance(v, bytes) for v in np.ravel(y)):
+            raise InvalidInput("y", problem="its labels are bytes; give text, numbers or dates")
         check_classification_targets(y)
         kind = type_of_target(y)
         if kind == "multilabel-indicator":

@@ -47,6 +47,7 @@ SPECTRAL_NODES = Nodes(residual=5, bins=8, per_bin=5, index=1.3, readout=1.5, st
 RELATIVE_HEIGHT = 1e-6  # imaginary part over x
 SPECTRAL_TOLERANCE, MAX_SPECTRAL_ITERATIONS = 1e-5, 60
 FEW_ITERATIONS = 25  # from a neighbour
+NUDGE = 1.003  # where the iteration fails, at single points: a change that no picture shows
 # heights over x on the way from above to the axis, and their ratio, from far above
 ENTRY_HEIGHTS, DESCENT = (0.3, 0.03, 0.003, 0.0), 4.0
 MIN_LOG_DENSITY = 1e-4  # density of log x that is not taken for zero
@@ -87,7 +88,10 @@ class Solutions:
     def at(self, x: float) -> State:
         """Return the solution at an eigenvalue."""
         if x not in self.solved:
-            self.solved[x] = self._from_neighbour(x) or self._from_above(x)
+            end = self._from_neighbour(x) or self._from_above(x) or self._from_above(NUDGE * x)
+            if end is None:
+                raise NotConverged(f"spectrum at {x:g}: no solution")
+            self.solved[x] = end
         return self.solved[x][1]
 
     def density(self, x: float) -> float:
@@ -112,16 +116,12 @@ class Solutions:
         end = self._reach(x, start, (0.0,), FEW_ITERATIONS // 2)
         return end or self._reach(x, start, ENTRY_HEIGHTS)  # it may be the first one in the bulk
 
-    def _from_above(self, x: float) -> tuple[Numbers, State]:
+    def _from_above(self, x: float) -> tuple[Numbers, State] | None:
         laws = self.equations.regime.step.laws
         height = 4 * (1 + sum(self.energies) * (1 + laws.neurons.N / laws.ridge_count) / x)
         heights = height * DESCENT ** -np.arange(np.log(height / RELATIVE_HEIGHT) / np.log(DESCENT))
-        end = self._reach(
-            x, self._start(-x * (1 + 1j * height)), (*heights, 0.0), MAX_SPECTRAL_ITERATIONS
-        )
-        if end is None:
-            raise NotConverged(f"spectrum at {x:g}: no solution")
-        return end
+        start = self._start(-x * (1 + 1j * height))
+        return self._reach(x, start, (*heights, 0.0), MAX_SPECTRAL_ITERATIONS)
 
     def _reach(
         self, x: float, start: Numbers, heights: Sequence[float], limit: int = FEW_ITERATIONS
