@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
+from onegrad.cli import main
 from onegrad.exceptions import AssumptionWarning, InvalidInput
 from onegrad.tables import load, source
 
@@ -291,3 +292,10 @@ def test_labels_that_are_bytes_are_refused_in_a_line():
     for labels in (np.where(Y > 0, b"a", b"b"), np.where(Y > 0, b"a", b"b").astype(object)):
         with pytest.raises(InvalidInput, match="y: its labels are bytes; give text"):
             og.OneStepClassifier(width=20).fit(X, labels)
+
+
+def test_labels_of_a_file_that_are_bytes_are_refused_in_a_line(tmp_path, capsys):
+    np.savez(tmp_path / "rows.npz", X=X, y=np.where(Y > 0, b"a", b"b"))
+    command = ["fit", str(tmp_path / "rows.npz"), "--target", "y", "--task", "classification"]
+    assert main([*command, "--out", str(tmp_path / "m.model")]) == 2
+    assert "its labels are bytes; give text" in capsys.readouterr().err

@@ -161,6 +161,8 @@ def checked(blocks: Iterator[RowBlock]) -> Iterator[RowBlock]:
                 raise InvalidInput(name, problem="it must be finite; found NaN or infinity")
         if not is_table(block.X):
             _check_matrix(block.X)
+        if block.y is not None and block.y.dtype.kind == "S":
+            raise InvalidInput("y", problem="its labels are bytes; give text, numbers or dates")
         if block.y is not None and block.y.ndim > 2:
             raise InvalidInput("y", f"{block.y.ndim} dimensions", "a vector or a matrix")
         if block.y is not None and block.y.dtype.kind == "c":
