@@ -1,6 +1,6 @@
 """Fit the bars of the engine of the uniform theory to simulated settings, and verify them.
 
-    OMP_NUM_THREADS=1 python benchmarks/calibrate_bars.py [--write]
+    OMP_NUM_THREADS=1 python benchmarks/calibrate_bars.py [--jobs 4] [--write]
 
 The even halves of all files of benchmarks/settings are fitted, the odd ones only shown. --write
 writes src/onegrad/theory/uniform/bars.json: nothing in it is set elsewhere. `MIN_COEFFICIENTS` says
@@ -19,13 +19,15 @@ import argparse
 import json
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
+from multiprocessing import Pool
 from pathlib import Path
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
-from settings_files import FILES, named_files, read_settings
+from settings_files import FILES, Setting, named_files, read_settings
 
 import onegrad as og
 from onegrad.theory.uniform import bars, uniform_errors
@@ -103,24 +105,45 @@ class Rows:
     quadrature: np.ndarray
 
 
-def predicted(path: Path) -> Rows:
+@dataclass(frozen=True)
+class Value:
+    """A point of a setting that the theory answers, as in `Rows`."""
+
+    even: bool
+    sizes: list[float]
+    off: np.ndarray  # (2,)
+    se: np.ndarray
+    quadrature: np.ndarray
+
+
+def predicted(path: Path, jobs: int) -> Rows:
     """Return the values of a file that the theory answers."""
-    even, sizes, off, se, quadrature = [], [], [], [], []
-    for setting in read_settings(path):
-        points = zip(setting.problems(), setting.mean, setting.se, strict=True)
-        for problem, mean, error in points:
-            try:
-                errors = uniform_errors([problem])
-            except (og.OutOfScope, og.NotConverged):
-                continue
-            even.append(setting.half == "even" or path.stem in WHOLE)
-            sizes.append([errors.neglected[0].get(term.name.lower(), 0.0) for term in Neglected])
-            # bars are relative to the prediction
-            values = np.array([errors.train[0], errors.test[0]])
-            off.append(1 - mean / values)
-            se.append(error / values)
-            quadrature.append(np.nan_to_num([errors.quadrature_error[0]] * 2))
-    return Rows(path.stem, *map(np.array, (even, sizes, off, se, quadrature)))
+    with Pool(jobs, warnings.simplefilter, ("ignore", og.AssumptionWarning)) as pool:
+        of_settings = pool.imap(partial(values, file=path.stem), read_settings(path))
+        points = [value for of_setting in of_settings for value in of_setting]
+    columns = {f.name: np.array([getattr(x, f.name) for x in points]) for f in fields(Value)}
+    return Rows(path.stem, **columns)
+
+
+def values(setting: Setting, file: str) -> list[Value]:
+    """Return the values of a setting that the theory answers."""
+    answered = []
+    for problem, mean, se in zip(setting.problems(), setting.mean, setting.se, strict=True):
+        try:
+            errors = uniform_errors([problem])
+        except (og.OutOfScope, og.NotConverged):
+            continue
+        both = np.array([errors.train[0], errors.test[0]])  # bars are relative to the prediction
+        answered.append(
+            Value(
+                even=setting.half == "even" or file in WHOLE,
+                sizes=[errors.neglected[0].get(term.name.lower(), 0.0) for term in Neglected],
+                off=1 - mean / both,
+                se=se / both,
+                quadrature=np.nan_to_num([errors.quadrature_error[0]] * 2),
+            )
+        )
+    return answered
 
 
 def fit_bars(
@@ -214,9 +237,10 @@ def write(coefficients: dict[Neglected, tuple[float, float]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true", help="write the coefficients")
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes")
     options = parser.parse_args()
-    warnings.simplefilter("ignore", og.AssumptionWarning)
-    rows = [predicted(path) for path in named_files([Path(name) for name in FITTED])]
+    files = named_files([Path(name) for name in FITTED])
+    rows = [predicted(path, options.jobs) for path in files]
     rows = [r for r in rows if len(r.even)]
     coefficients = fitted(rows)
     for term, pair in coefficients.items():
