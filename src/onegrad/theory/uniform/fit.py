@@ -52,7 +52,6 @@ from onegrad.theory.uniform.step import Step
 
 IndexArray = np.ndarray[Any, np.dtype[np.intp]]
 
-DIAGONAL_ROUNDING = 1e-15  # on the diagonal of a covariance, before its root
 MIN_SIGNAL = 1e-9  # part of a direction in the step, from which own scales know it
 MAX_COVARIANCE = 0.5  # of a neuron's length with what ridge makes of it
 MIN_SHARE_OF_ROWS = -0.5  # of the special variables in 1/c of a row
@@ -738,7 +737,7 @@ def _add_second_order(
             excess = excess - (P @ more @ P)[:, :K, :K]
         excess[:, 0, 0] = 0.0
     _add_products(variables, rows.kappa, half, excess, D, places.set(0))
-    root = np.linalg.cholesky(plane[:, :K, :K] + DIAGONAL_ROUNDING * np.eye(K))
+    root = _root(plane[:, :K, :K])
     for k, (a, b) in enumerate(places.products, 1):
         # w_i = sum_a root_ia h_a with independent h_a; (h_a^2 - 1)/sqrt(2), h_a h_b have variance 1
         outer = root[:, :, None, a] * root[:, None, :, b]
@@ -753,6 +752,12 @@ def _add_second_order(
         # own = 6 c_3 gamma g (X^T r/n_0).w_0
         columns = slice(places.sets + j * places.types, places.sets + (j + 1) * places.types)
         D[..., 0, columns] = own * (types.own_slope * step.g0[i])
+
+
+def _root(covariance: Floats) -> Floats:
+    """Return symmetric roots of covariances, which may be singular."""
+    value, vectors = np.linalg.eigh(covariance)
+    return (vectors * np.sqrt(np.maximum(value, 0.0))[:, None]) @ vectors.swapaxes(1, 2)
 
 
 def _add_products(
