@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from onegrad.arrays import Floats
 from onegrad.exceptions import NotConverged
 from onegrad.theory.uniform.discretise import Equations, Nodes, Regime, discretise
 from onegrad.theory.uniform.fit import quadratic_problem, special_shares
@@ -82,7 +81,8 @@ def _without_shares(eq: Equations) -> Equations:
 def _errors(eq: Equations, start: Evaluation | None, rough: bool) -> Evaluation:
     if rough and start is not None:
         solution = solve_equations(eq, start.solution, ROUGH_TOLERANCES)
-        changes = start.response.changes[:1]
+        packing, before = solution.packing, start.solution.packing
+        changes = packing.repacked(start.response.changes[0], before)[None]
         response = respond(eq.labels, solution, [TEST], changes, ROUGH_RESPONSE_TOLERANCES)
     else:
         solution = solve_equations(eq, None if start is None else start.solution)
@@ -129,7 +129,7 @@ def solve_equations(
     """Return the fixed point of the equations: from larger penalties where it is far."""
     labels, energy = eq.labels, eq.regime.step.laws.neurons.activation.second_moment
 
-    def solution(ridge: float, start: Floats | None) -> Solution:
+    def solution(ridge: float, start: Solution | None) -> Solution:
         try:
             return solve(
                 replace(eq.pencil, ridge=ridge),
@@ -143,13 +143,14 @@ def solve_equations(
 
     ridge = eq.pencil.ridge
     try:
-        return solution(ridge, None if start is None else start.x)
+        return solution(ridge, start)
     except NotConverged:
         larger = int(np.ceil(np.log(energy / ridge) / np.log(PENALTY_STEP)))
         if larger < 1:
             raise
     solutions = [solution(ridge * PENALTY_STEP**larger, None)]
     for k in range(larger - 1, -1, -1):
-        before, last = (solutions[i].x for i in (max(len(solutions) - 2, 0), -1))
-        solutions.append(solution(ridge * PENALTY_STEP**k, 2 * last - before))
+        before, last = solutions[max(len(solutions) - 2, 0)], solutions[-1]
+        further = replace(last, x=2 * last.x - before.x)
+        solutions.append(solution(ridge * PENALTY_STEP**k, further))
     return solutions[-1]

@@ -18,7 +18,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.theory.uniform.fit import LabelProblem, quadratic_problem, special_shares
 from onegrad.theory.uniform.pencil import Numbers, Parameter, Shares, State, evaluate
-from onegrad.theory.uniform.solver import COMPLEX_STEP, LinearEquations, Packing, Solution
+from onegrad.theory.uniform.solver import COMPLEX_STEP, LinearEquations, Solution
 
 # of the linear response, relative, between updates of the shares, a few percent. Derivatives are
 # good to 3e-5 at the second; where they change by more than `SETTLED`, near interpolation,
@@ -56,7 +56,7 @@ def respond(
     tolerances : of the linear response, before and after each of these updates.
     """
     pencil, x, shares = labels.pencil, solution.x, solution.shares
-    packing = Packing.of(pencil)
+    packing = solution.packing
     quadratic = quadratic_problem(labels, solution.state)
     sides = np.column_stack([quadratic.side, quadratic.side_of_one])
     h, h_of_one = np.linalg.solve(quadratic.H, sides).T

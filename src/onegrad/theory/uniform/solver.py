@@ -35,7 +35,7 @@ MAX_GROWTH = 2.0  # of the residual over the smallest one, before a step is take
 MAX_PLAIN_STEPS = 20  # after that
 DAMPING = 1e-8  # of the mixing, relative to the largest difference
 # of the equations, between updates of the shares; and where nodes are only compared with others
-TOLERANCES: tuple[float, ...] = (1e-3, 1e-5, 1e-6, 1e-7)
+TOLERANCES: tuple[float, ...] = (1e-2, 1e-5, 1e-6, 1e-7)
 ROUGH_TOLERANCES: tuple[float, ...] = (1e-3, 1e-4)
 
 
@@ -140,34 +140,27 @@ class LinearEquations:
 
 
 @dataclass(frozen=True)
-class Solution:
-    """A fixed point: where it is, its shares, and how it was found."""
-
-    x: Floats  # (G, log a) as one vector, see `Packing`
-    shares: Shares
-    state: State
-    residual: float
-    iterations: int
-
-
-@dataclass(frozen=True)
 class Packing:
-    """(G, products, log a) as one vector, in units of the types' weights.
+    """(G, products, log a) as one vector: of G the upper triangle, as correlations.
 
-    Of G it has the upper triangle.
+    In units of the types' weights alone, changes that double an error are small beside the largest
+    G of strong steps and uneven covariances.
     """
 
     types: int
-    units: Floats
+    units: Floats  # of G
     upper: tuple[np.ndarray, np.ndarray]
     degrees: int  # of products
 
     @classmethod
-    def of(cls, pencil: Pencil) -> Packing:
-        """Return the packing of a pencil; multipliers, the last fields, have other units."""
-        root = np.sqrt(pencil.ratio / pencil.ratio.sum())
-        steps = pencil.fields // 2
-        unit = np.concatenate([np.tile(root, steps + 1), np.tile(1 / root, steps)])
+    def of(cls, pencil: Pencil, G: Numbers | None = None) -> Packing:
+        """Return the packing of a pencil: near a solution with G, or before any is there."""
+        if G is None:  # multipliers, the last fields, have other units than weights
+            root = np.sqrt(pencil.ratio / pencil.ratio.sum())
+            steps = pencil.fields // 2
+            unit = np.concatenate([np.tile(root, steps + 1), np.tile(1 / root, steps)])
+        else:
+            unit = np.sqrt(np.abs(np.diag(G)))
         upper = np.triu_indices(len(unit))
         degrees = len(pencil.products) + (pencil.isometry is not None)
         return cls(pencil.types, np.outer(unit, unit), upper, degrees)
@@ -191,40 +184,59 @@ class Packing:
         products = x[count:-U].reshape(self.degrees, U, U) * self.units[:U, :U]
         return G * self.units, products, x[-U:] / LOG_SCALE
 
+    def repacked(self, x: Numbers, other: Packing) -> Numbers:
+        """Return a vector that another packing has made."""
+        return self.pack(*other.unpack(x))
+
     def size(self, change: Floats, x: Floats) -> float:
         """Return the size of a change of x, relative."""
         G, log_a = np.abs(change[: -self.types]), np.abs(change[-self.types :])
         return float(log_a.max() / LOG_SCALE + G.max() / np.abs(x[: -self.types]).max())
 
 
+@dataclass(frozen=True)
+class Solution:
+    """A fixed point: where it is, its shares, and how it was found."""
+
+    packing: Packing
+    x: Floats  # (G, products, log a) as one vector
+    shares: Shares
+    state: State
+    residual: float
+    iterations: int
+
+
 def solve(
     pencil: Pencil,
     special_shares: Callable[[State], Shares],
     energy: float,
-    start: Floats | None = None,
+    start: Solution | None = None,
     tolerances: tuple[float, ...] = TOLERANCES,
 ) -> Solution:
     """Solve the equations; the shares of the special variables are updated in between.
 
     energy : mean square of the activation.
-    start : x of a solution of similar equations; of no use where the types are others.
+    start : a solution of similar equations; of no use where the types are others.
     tolerances : of the equations, before and after each of these updates.
     """
-    packing, shares = Packing.of(pencil), no_shares(pencil)
-    log_a = np.log(pencil.ratio / (pencil.ridge + GUESS * energy))
-    x, acceleration = without_rows(pencil, packing, log_a), Acceleration(HALF_STEPS)
-    if start is not None and len(start) == len(x):
-        x, tolerances, acceleration = start, tolerances[1:], Acceleration(0)
-        state = evaluate(pencil, *packing.unpack(x), shares, Parameter())
-        shares = special_shares(state)
-    iterations = 0
+    packing, shares, iterations = Packing.of(pencil), no_shares(pencil), 0
+    if start is None or start.packing.length != packing.length:
+        log_a = np.log(pencil.ratio / (pencil.ridge + GUESS * energy))
+        x, acceleration = without_rows(pencil, packing, log_a), Acceleration(HALF_STEPS)
+    else:
+        packing, x, acceleration = start.packing, start.x, Acceleration(0)
+        tolerances = tolerances[1:]
+        shares = special_shares(evaluate(pencil, *packing.unpack(x), shares, Parameter()))
     for tolerance in tolerances:
         x, size, count = _iterate(pencil, packing, x, shares, tolerance, acceleration)
         iterations += count
         state = evaluate(pencil, *packing.unpack(x), shares, Parameter())
+        if tolerance == tolerances[0]:
+            before, packing = packing, Packing.of(pencil, state.G)
+            x, acceleration = packing.repacked(x, before), Acceleration(0)
         if tolerance > tolerances[-1]:
             shares = special_shares(state)
-    return Solution(x, shares, state, size, iterations)
+    return Solution(packing, x, shares, state, size, iterations)
 
 
 def without_rows(pencil: Pencil, packing: Packing, log_a: Numbers, form: float = GUESS) -> Numbers:
