@@ -38,9 +38,11 @@ def test_streams_that_are_closed_or_full_change_no_exit_code(tmp_path: Path) -> 
     ):  # fmt: skip
         run = shell(tmp_path, f"{PROGRAM} {command}")
         assert (run.returncode, run.stderr) == (code, ""), command
-    run = shell(tmp_path, f"{PROGRAM} cite >/dev/full")  # but a result is lost
-    assert run.returncode == 1
-    assert run.stderr.count("\n") == 1 and "No space left on device" in run.stderr
+    for command in ("cite", "--help", "help", "sweep run --help", "--version", ""):
+        for unbuffered in ("", "1"):
+            run = shell(tmp_path, f"{PROGRAM} {command} >/dev/full", PYTHONUNBUFFERED=unbuffered)
+            assert run.returncode == 1, command  # a result is lost
+            assert run.stderr.count("\n") == 1 and "No space left on device" in run.stderr
 
 
 @pytest.mark.full

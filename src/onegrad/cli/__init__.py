@@ -43,14 +43,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     # only the command that is run is imported: most load NumPy and SciPy, fit loads Arrow, too
     parser = build_parser([first] if first in COMMANDS else COMMANDS)
     group_commands(parser, {"everyday": EVERYDAY_COMMANDS, "more": MORE_COMMANDS})
-    if not words:
-        parser.print_help()
-        return 0
-    command_parser = innermost_parser(parser, words)
-    check_options(command_parser, words)
-    args = parser.parse_args(words)
-    program = f"onegrad {args.command}"
+    command_parser, program = innermost_parser(parser, words), "onegrad"
     try:
+        if not words:
+            parser.print_help()
+            return 0
+        check_options(command_parser, words)
+        args = parser.parse_args(words)
+        program = f"onegrad {args.command}"
         with _warnings_as_notes(program):
             run = importlib.import_module(f"onegrad.cli.{args.command}").run
             return int(run(args) or 0)

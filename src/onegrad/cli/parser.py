@@ -5,6 +5,7 @@ Everything that argparse keeps private (the options of a parser, its commands) i
 
 import argparse
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -25,6 +26,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, error_line(self.prog, f"{message} (see {self.prog} --help)") + "\n")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Write help or an error; argparse would pass over a full disk in silence."""
+        (file or sys.stderr).write(message or "")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
