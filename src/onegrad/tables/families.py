@@ -2,9 +2,9 @@
 
 A new family is
 
-1. a learner of first layers, `learn(training_set, settings, rng) -> Candidates`, with its frozen
-   settings and `describe(choice)`, the lines of its reports (`first_layer`);
-2. its scikit-learn classes, which name them (`sklearn_api`);
+1. a module of `first_layer` with the parameters of its estimators and what a fit asks of it
+   (:class:`~onegrad.tables.fitting.settings.FirstLayerFamily`);
+2. its scikit-learn classes, which name that module (`sklearn_api`);
 3. one row of `FAMILIES`: `load` and `onegrad fit --estimator` find it there.
 """
 

@@ -7,11 +7,7 @@ import onegrad as og
 from naive import moments
 from onegrad.parallel.cores import blas_threads
 from onegrad.ridge import NormalEquations
-from onegrad.tables.first_layer.alternating import (
-    SEARCH_ROWS,
-    SEARCH_WIDTH,
-    AlternatingSettings,
-)
+from onegrad.tables.first_layer.alternating import SEARCH_ROWS, SEARCH_WIDTH, plan
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((150, 3))
@@ -19,12 +15,8 @@ Y = np.abs(X[:, 0] - X[:, 1]) + 0.05 * RNG.standard_normal(150)
 
 
 def sized(rows, budget="default", classes=0, **parameters):
-    unset = ("width", "members", "rounds", "inputs", "corrections")
-    parameters = dict.fromkeys(unset) | parameters
-    settings = AlternatingSettings(
-        budget=budget, ridge="auto", clip=4.0, classes=classes > 0, **parameters
-    )
-    return settings.plan(rows, classes)
+    kind = og.AlternatingClassifier if classes else og.AlternatingRegressor
+    return plan(kind(budget=budget, **parameters), rows, classes)
 
 
 def test_width_follows_rows_and_classes():

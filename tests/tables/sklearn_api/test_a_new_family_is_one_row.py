@@ -7,13 +7,14 @@ import numpy as np
 from onegrad.cli import main
 from onegrad.functions import resolve
 from onegrad.tables import FAMILIES, Family, OneStepClassifier, OneStepRegressor, load
+from onegrad.tables.first_layer import one_step
 from onegrad.tables.first_layer.layer import Layer
 from onegrad.tables.fitting.candidates import Candidates, evaluate_layer
 
 
-def learn(training_set, settings, rng):
+def learn(training_set, parameters, rng):
     """Random features: one candidate, untrained."""
-    W = rng.standard_normal((settings.width, training_set.inputs))
+    W = rng.standard_normal((parameters.width, training_set.inputs))
     layer = Layer(training_set.scaling, W, np.zeros(len(W)), resolve("tanh"), True, 4.0)
     candidate = evaluate_layer(training_set, layer, {"drawn": len(W)})
     return Candidates(layer, [candidate], candidate)
@@ -24,7 +25,7 @@ def describe(choice):
 
 
 class RandomRegressor(OneStepRegressor):
-    _family = SimpleNamespace(learn=learn, describe=describe)
+    _family = SimpleNamespace(**vars(one_step) | {"learn": learn, "describe": describe})
 
 
 def test_a_row_of_the_table_is_enough(tmp_path, monkeypatch, capsys):

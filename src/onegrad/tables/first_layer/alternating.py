@@ -18,10 +18,11 @@ where one scale is wrong for a table, ridge leaves its neurons alone.
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from onegrad.arrays import Floats, get_ops, to_numpy
 from onegrad.exceptions import check_choice
@@ -42,7 +43,6 @@ from onegrad.tables.fitting.candidates import (
 )
 from onegrad.tables.fitting.settings import (
     FitPlan,
-    Settings,
     check_layer,
     check_parameter,
     number_or_none,
@@ -100,114 +100,142 @@ ROUND_PATIENCE = 4  # rounds without improvement after which they end
 class Capacity(FitPlan):
     """The size of a committee of networks, and of the searches for their neurons."""
 
+    classes: bool  # whether targets are labels
     width: int  # neurons of a network
     searches: int  # for them
     rounds: int  # of new neurons in a search, at most
     further: int  # with the neurons of all searches, at most, where targets have no noise
 
 
-@dataclass(frozen=True)
-class AlternatingSettings(Settings):
-    """The parameters of the alternating estimators that say how rounds are made.
+@dataclass(eq=False, repr=False)
+class AlternatingParameters:
+    """Rounds of first-layer updates with the trained readout.
 
-    None is left to the rows and the budget; `classes` says whether targets are labels. Corrections
-    are "auto" and the inputs of classes on "both" scales unless somebody asked for others, or for
-    a width: then "none" and "standard".
+    Parameters
+    ----------
+    width : number of neurons N per member, scikit-learn's `hidden_layer_sizes`. None: set by the
+        number of rows and the budget. More than 1,000 neurons are learned in several searches that
+        share one readout.
+    members : number of networks whose predictions are averaged, scikit-learn's `n_estimators`. Each
+        has its own random numbers and holds out other rows; all share the passes over the data.
+        None: set by the budget and the number of rows.
+    rounds : maximum number of rounds of new neurons in a search, scikit-learn's `max_iter`. None:
+        set by the budget.
+    patience : number of rounds, or epochs of training, without improvement on held-out rows before
+        stopping, scikit-learn's `n_iter_no_change`. None: 4 rounds, 10 epochs.
+    budget : "fast", "default" or "best": how much time and memory to spend. Sets the parameters
+        that are None.
+    ridge : the ridge penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten times
+        the mean variance of the features, as RidgeCV would.
+    clip : number of standard deviations at which the inputs of the neurons are clipped.
+    inputs : "standard" scales columns by mean and standard deviation; "robust" scales by median and
+        quartiles and compresses outliers; "both" uses every column on both scales. None: "both" for
+        classifiers unless a width is given, otherwise "standard".
+    corrections : "auto" adds, where it helps on held-out rows, logistic regression (for classifiers
+        of few rows), networks on encodings of single inputs, boosted trees, and the mean target of
+        the nearest rows in the learned metric. "none" does not. None: "auto" unless a width is
+        given.
+    hold_out : fraction of the sample, scikit-learn's `validation_fraction`, that is held out from
+        all first-layer updates to choose the round and the ridge; 0 leaves the layer untrained.
+    sample_rows : number of rows on which the first layer is learned, scikit-learn's `max_samples`;
+        the readout is fitted on all rows. None: set by the budget.
     """
 
-    width: int | None
-    members: int | None
-    rounds: int | None
-    budget: str
-    ridge: float | str
-    clip: float
-    inputs: str | None
-    corrections: str | None
-    classes: bool
+    width: int | None = None
+    _: KW_ONLY
+    members: int | None = None
+    rounds: int | None = None
     patience: int | None = None
+    budget: str = "default"
+    sample_rows: int | None = None
+    ridge: float | str = "auto"
+    clip: float = 4.0
+    inputs: str | None = None
+    corrections: str | None = None
 
-    intercept = True
 
-    def __post_init__(self) -> None:
-        check_layer(1 if self.width is None else self.width, self.clip, self.ridge)
-        for name, least in {"members": 1, "rounds": 0, "patience": 1}.items():
-            if (value := getattr(self, name)) is not None:
-                check_parameter(name, value, least, integer=True)
-        check_choice("budget", self.budget, SAMPLE_ROWS)
-        if self.inputs is not None:
-            check_choice("inputs", self.inputs, INPUT_SCALES)
-        if self.corrections is not None:
-            check_choice("corrections", self.corrections, ("auto", "none"))
+def check(p: AlternatingParameters) -> None:
+    """Raise InvalidInput unless the parameters are allowed."""
+    check_layer(1 if p.width is None else p.width, p.clip, p.ridge)
+    for name, least in {"members": 1, "rounds": 0, "patience": 1}.items():
+        if (value := getattr(p, name)) is not None:
+            check_parameter(name, value, least, integer=True)
+    choices = {"budget": SAMPLE_ROWS, "inputs": INPUT_SCALES, "corrections": ("auto", "none")}
+    for name, allowed in choices.items():
+        if (value := getattr(p, name)) is not None or name == "budget":
+            check_choice(name, value, allowed)
 
-    @property
-    def corrects(self) -> bool:
-        return (self.corrections or ("auto" if self.width is None else "none")) == "auto"
 
-    @property
-    def in_single(self) -> bool:
-        """True if candidates are compared in single precision: not those of a given width."""
-        return self.width is None
+def corrects(p: AlternatingParameters) -> bool:
+    """Return whether parts are tried beside the network."""
+    return (p.corrections or ("auto" if p.width is None else "none")) == "auto"
 
-    def plan(self, rows: int, outputs: int, /) -> Capacity:
-        fast, many = self.budget == "fast", rows >= MANY_ROWS
-        search_width = FAST_SEARCH_WIDTH if fast else SEARCH_WIDTH
-        width = self.width
-        if width is None:
-            kind = "many classes" if outputs >= MANY_CLASSES else "classes"
-            most = SEARCHES["fast" if fast else kind if self.classes else "numbers"][many]
-            width = min(max(MAX_NEURONS_PER_ROW * rows, 1), most * search_width)
-        searches = -(-width // search_width)
-        if self.width is not None and width <= MAX_SINGLE_SEARCH:
-            searches = 1
-        rounds = self.rounds
-        if rounds is None:
-            rounds = 32 if searches == 1 else 8 if self.classes else 24
-        further = (1 if fast or many else 2) * rounds
-        members = self.members_for(rows)
-        # both scales for classes if searches take turns
-        both = self.width is None and self.classes and searches > 1
-        per_member = searches * (1 + rounds) + (1 + further if searches > 1 else 0)
-        return Capacity(
-            scale=self.inputs or ("both" if both else "standard"),
-            members=members,
-            max_candidates=members * per_member,
-            width=width,
-            searches=searches,
-            rounds=rounds,
-            further=further,
-        )
 
-    def members_for(self, rows: int) -> int:
-        """Return the number of members for a sample of so many rows."""
-        if self.members is not None or self.width is not None:
-            return self.members or 1
-        if self.budget != "default" or rows >= MANY_ROWS:
-            return MEMBERS["many rows" if self.budget == "default" else self.budget]
-        return MEMBERS["classes" if self.classes and rows > FEW_ROWS else "default"]
+def plan(p: AlternatingParameters, rows: int, outputs: int) -> Capacity:
+    """Return the size of a committee: what is None follows from the rows and the budget."""
+    fast, many, classes = p.budget == "fast", rows >= MANY_ROWS, is_classifier(p)
+    search_width = FAST_SEARCH_WIDTH if fast else SEARCH_WIDTH
+    width = p.width
+    if width is None:
+        kind = "many classes" if outputs >= MANY_CLASSES else "classes"
+        most = SEARCHES["fast" if fast else kind if classes else "numbers"][many]
+        width = min(max(MAX_NEURONS_PER_ROW * rows, 1), most * search_width)
+    searches = -(-width // search_width)
+    if p.width is not None and width <= MAX_SINGLE_SEARCH:
+        searches = 1
+    rounds = p.rounds
+    if rounds is None:
+        rounds = 32 if searches == 1 else 8 if classes else 24
+    further = (1 if fast or many else 2) * rounds
+    members = member_count(p, rows)
+    # both scales for classes if searches take turns
+    both = p.width is None and classes and searches > 1
+    per_member = searches * (1 + rounds) + (1 + further if searches > 1 else 0)
+    return Capacity(
+        scale=p.inputs or ("both" if both else "standard"),
+        members=members,
+        max_candidates=members * per_member,
+        classes=classes,
+        width=width,
+        searches=searches,
+        rounds=rounds,
+        further=further,
+    )
 
-    def part_learners(self, training_set: TrainingSet) -> dict[str, Learner] | None:
-        if not self.corrects:
-            return None
-        scaling, outputs = training_set.scaling, training_set.targets.outputs
-        of_rows = len(training_set.keys), 0.0, scaling.columns, scaling.copies, outputs
-        return learners(FitSize(*of_rows, self.classes, self.budget, self.patience))
+
+def member_count(p: AlternatingParameters, rows: int) -> int:
+    """Return the number of members for a sample of so many rows."""
+    if p.members is not None or p.width is not None:
+        return p.members or 1
+    if p.budget != "default" or rows >= MANY_ROWS:
+        return MEMBERS["many rows" if p.budget == "default" else p.budget]
+    return MEMBERS["classes" if is_classifier(p) and rows > FEW_ROWS else "default"]
+
+
+def part_learners(p: AlternatingParameters, training_set: TrainingSet) -> dict[str, Learner] | None:
+    """Return the learner of each part by name; None where there are no corrections."""
+    if not corrects(p):
+        return None
+    scaling, outputs = training_set.scaling, training_set.targets.outputs
+    of_rows = len(training_set.keys), 0.0, scaling.columns, scaling.copies, outputs
+    return learners(FitSize(*of_rows, is_classifier(p), p.budget, p.patience))
 
 
 def learn(
-    training_set: TrainingSet, settings: AlternatingSettings, rng: np.random.Generator
+    training_set: TrainingSet, p: AlternatingParameters, rng: np.random.Generator
 ) -> Candidates:
     """Pool the neurons of all searches, which run in parallel, and go on at full width."""
-    capacity = settings.plan(len(training_set.keys), training_set.targets.outputs)
-    training_set = training_set.first(SEARCH_ROWS[settings.budget])
-    sampler = NeuronSampler.of(training_set.update, float(settings.clip), training_set.ops)
-    wide = NeuronSearch(training_set, settings, capacity, capacity.width, sampler, rng)
+    capacity = plan(p, len(training_set.keys), training_set.targets.outputs)
+    training_set = training_set.first(SEARCH_ROWS[p.budget])
+    sampler = NeuronSampler.of(training_set.update, float(p.clip), training_set.ops)
+    wide = NeuronSearch(training_set, p, capacity, capacity.width, sampler, rng)
     if capacity.searches == 1:
         return wide.run()
     widths = [len(part) for part in np.array_split(range(capacity.width), capacity.searches)]
     one_thread = replace(training_set, threads=1)
     copies = range(training_set.scaling.copies)
     on_scale = [one_thread.on_scale(number) for number in copies]
-    samplers = [NeuronSampler.of(each.update, float(settings.clip), each.ops) for each in on_scale]
+    samplers = [NeuronSampler.of(each.update, float(p.clip), each.ops) for each in on_scale]
     turns = [search % len(copies) for search in range(capacity.searches)]
     generators = (rng, *rng.spawn(capacity.searches - 1))
     searches = [
@@ -241,11 +269,11 @@ def learn(
 class NeuronSearch:
     """Everything that the rounds of one search share; a round maps a candidate to the next one.
 
-    Settings and capacity are those of the whole layer.
+    Parameters and capacity are those of the whole layer.
     """
 
     training_set: TrainingSet
-    settings: AlternatingSettings
+    parameters: AlternatingParameters
     capacity: Capacity
     width: int  # neurons that are looked for
     sampler: NeuronSampler
@@ -297,7 +325,7 @@ class NeuronSearch:
         patience: int = ROUND_PATIENCE,
     ) -> Iterator[Candidate]:
         """Make rounds at one width, until so many in a row do not lower the score."""
-        patience = self.settings.patience or patience
+        patience = self.parameters.patience or patience
         waited = 0
         for number in numbers:
             neurons = None
@@ -318,7 +346,7 @@ class NeuronSearch:
         ops, rows = self.training_set.ops, self.training_set.on_device.update
         layer = candidate.layer.on(ops)
         large = candidate.ridge > MIN_SINGLE_RIDGE
-        if self.settings.in_single and large and ops.device == "cpu":
+        if self.parameters.width is None and large and ops.device == "cpu":
             ops, rows = get_ops("cpu", "float32"), self.training_set.in_single.update
             layer = candidate.layer.in_single()
         coef = ops.asarray(candidate.update_readout.coef)
@@ -339,7 +367,7 @@ class NeuronSearch:
 
     def draw(self, count: int, M: Floats) -> Neurons:
         """Draw new neurons of all kinds, for a metric M."""
-        classes = self.settings.classes
+        classes = self.capacity.classes
         metric = Metric(M, METRIC_POWER[classes, self.capacity.searches > 1])
         return self.sampler.draw(NEURON_SHARES[classes], count, metric, self.rng)
 
@@ -349,16 +377,16 @@ class NeuronSearch:
             self.training_set,
             self.layer(neurons),
             label,
-            ridge=number_or_none(self.settings.ridge),
+            ridge=number_or_none(self.parameters.ridge),
             first_ridge=first_ridge,
             fine=self.fine,
             worth=True,
-            single=self.settings.in_single,
+            single=self.parameters.width is None,
         )
 
     def layer(self, neurons: Neurons) -> Layer:
         """Return the layer of these neurons."""
-        scaling, clip = self.training_set.scaling, float(self.settings.clip)
+        scaling, clip = self.training_set.scaling, float(self.parameters.clip)
         return Layer(scaling, neurons.W, neurons.b, RELU, True, clip)
 
     def pool(self, layers: Sequence[Layer], turns: Sequence[int]) -> Neurons:
@@ -413,7 +441,7 @@ def round_flops(n: float, d: float, N: float) -> float:
 
 
 def estimated_cost(
-    settings: AlternatingSettings,
+    p: AlternatingParameters,
     rows: int,
     sampled: int,
     inputs: int,
@@ -425,24 +453,24 @@ def estimated_cost(
     Bytes are features of all rows, written and read once each. Seconds of a processor follow from
     the rate of products that is measured here.
     """
-    capacity = settings.plan(sampled, outputs)
+    capacity = plan(p, sampled, outputs)
     copies = 1 + (capacity.scale == "both")
-    of_settings = settings.classes, settings.budget, settings.patience
-    size = FitSize(sampled, hold_out, inputs, copies, outputs, *of_settings)
+    of_parameters = is_classifier(p), p.budget, p.patience
+    size = FitSize(sampled, hold_out, inputs, copies, outputs, *of_parameters)
     d, N = copies * inputs, capacity.width
     width = N + d
-    searched = min(size.learned, (1 - hold_out) * SEARCH_ROWS[settings.budget])
+    searched = min(size.learned, (1 - hold_out) * SEARCH_ROWS[p.budget])
     per_round = round_flops(searched, inputs, N / capacity.searches)
     flops = capacity.searches * (1 + TYPICAL_ROUNDS * capacity.rounds) * per_round
     if capacity.searches > 1:
         further = 1 + TYPICAL_FURTHER_ROUNDS * capacity.rounds
         flops += further * round_flops(searched, d, N)
-    if settings.corrects:
+    if corrects(p):
         flops += sum(learner.flops(size) for learner in learners(size).values())
     flops += searched * width**2  # spectrum of the untrained layer
     flops += rows * (width**2 + 2 * d * N) + width**3  # second pass and readout
     flops *= capacity.members
-    held_out_features = hold_out * min(sampled, SEARCH_ROWS[settings.budget]) * width
+    held_out_features = hold_out * min(sampled, SEARCH_ROWS[p.budget]) * width
     of_sample = sampled * (3 * d + 2 * outputs)
     memory = 8 * ((capacity.members + SQUARE_MATRICES) * width**2 + held_out_features + of_sample)
     with blas_threads(1):

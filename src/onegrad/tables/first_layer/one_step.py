@@ -10,7 +10,7 @@ on held-out rows among multiples of |W_0| / |G|.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,6 @@ from onegrad.tables.fitting.candidates import (
 )
 from onegrad.tables.fitting.settings import (
     FitPlan,
-    Settings,
     check_layer,
     check_parameter,
     number_or_none,
@@ -49,85 +48,111 @@ CHOICES = {
 }
 
 
-@dataclass(frozen=True)
-class OneStepSettings(Settings):
-    """The parameters of the one-step estimators that say how the step is made."""
+@dataclass(eq=False, repr=False)
+class OneStepParameters:
+    """One gradient step with a random readout.
 
-    width: int
-    eta: float | str
-    c: float
-    alpha: float | None
-    ridge: float | str
-    activation: Any
-    inputs: str
-    bias: str
-    weights: str
-    readout: str
-    residual: str
-    rows: str
-    step_share: float
-    skip: bool
-    intercept: bool
-    clip: float
+    Parameters
+    ----------
+    width : number of neurons N; scikit-learn's `hidden_layer_sizes`.
+    eta : step size; "auto" chooses among multiples of ``|W_0| / |G|``; 0 gives random features.
+    c, alpha : the step size as c n^alpha for n rows, instead of eta.
+    ridge : the ridge penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten times
+        the mean variance of the features, as RidgeCV would.
+    activation : a name, a formula such as "tanh(2*x)", or a pair (function, derivative).
+    inputs : "standard" scales inputs and targets; "raw" uses them unchanged.
+    bias : "data" places the kink of each neuron at a row; "none" uses no biases.
+    weights, readout, residual : as in Problem.
+    rows : whether ridge uses the "same" rows as the step, or "fresh" ones.
+    step_share : with fresh rows, the fraction of rows used for the step.
+    skip, intercept : whether the inputs are also features; whether to fit an unpenalised constant.
+    clip : number of standard deviations at which the inputs of the neurons are clipped.
+    """
 
-    def __post_init__(self) -> None:
-        check_layer(self.width, self.clip, self.ridge)
-        for name, choices in CHOICES.items():
-            check_choice(name, getattr(self, name), choices)
-        if self.eta != "auto":
-            check_parameter("eta", self.eta, 0)
-        if self.alpha is not None:
-            check_parameter("alpha", self.alpha, -10, 10)
-            check_parameter("c", self.c, 0)
-            if self.eta != "auto":
-                raise InvalidInput("eta", self.eta, '"auto" where alpha is given')
-        if self.rows == "fresh":
-            check_parameter("step_share", self.step_share, 0.01, 0.99)
-
-    def step(self, n: int) -> float | None:
-        """Return eta for n rows; None where held-out rows choose it."""
-        if self.alpha is None:
-            return number_or_none(self.eta)
-        return float(self.c * float(n) ** self.alpha)
-
-    def plan(self, _: int, __: int, /) -> FitPlan:
-        chooses_step = self.step(2) is None
-        return FitPlan(
-            self.inputs,
-            max_candidates=len(RELATIVE_STEPS) if chooses_step else 1,
-            chooses=chooses_step or number_or_none(self.ridge) is None,
-            step_share=self.step_share if self.rows == "fresh" else None,
-        )
+    width: int = 1000
+    _: KW_ONLY
+    eta: float | str = "auto"
+    c: float = 1.0
+    alpha: float | None = None
+    ridge: float | str = "auto"
+    activation: Any = "relu:raw"
+    inputs: str = "standard"
+    bias: str = "data"
+    weights: str = "gaussian"
+    readout: str = "gaussian"
+    residual: str = "labels"
+    rows: str = "same"
+    step_share: float = 0.5
+    skip: bool = True
+    intercept: bool = True
+    clip: float = 4.0
 
 
-def learn(
-    training_set: TrainingSet, settings: OneStepSettings, rng: np.random.Generator
-) -> Candidates:
+def check(p: OneStepParameters) -> None:
+    """Raise InvalidInput unless the parameters are allowed."""
+    check_layer(p.width, p.clip, p.ridge)
+    for name, choices in CHOICES.items():
+        check_choice(name, getattr(p, name), choices)
+    if p.eta != "auto":
+        check_parameter("eta", p.eta, 0)
+    if p.alpha is not None:
+        check_parameter("alpha", p.alpha, -10, 10)
+        check_parameter("c", p.c, 0)
+        if p.eta != "auto":
+            raise InvalidInput("eta", p.eta, '"auto" where alpha is given')
+    if p.rows == "fresh":
+        check_parameter("step_share", p.step_share, 0.01, 0.99)
+
+
+def step_of(p: OneStepParameters, n: int) -> float | None:
+    """Return eta for n rows; None where held-out rows choose it."""
+    if p.alpha is None:
+        return number_or_none(p.eta)
+    return float(p.c * float(n) ** p.alpha)
+
+
+def plan(p: OneStepParameters, _: int, __: int) -> FitPlan:
+    """Return how a sample is used: for one step, or for several to choose from."""
+    chooses_step = step_of(p, 2) is None
+    return FitPlan(
+        p.inputs,
+        max_candidates=len(RELATIVE_STEPS) if chooses_step else 1,
+        chooses=chooses_step or number_or_none(p.ridge) is None,
+        step_share=p.step_share if p.rows == "fresh" else None,
+        intercept=p.intercept,
+    )
+
+
+def part_learners(_: OneStepParameters, __: TrainingSet) -> None:
+    """Return none: nothing is learned beside the network."""
+
+
+def learn(training_set: TrainingSet, p: OneStepParameters, rng: np.random.Generator) -> Candidates:
     """Try each step: eta where it is given, else multiples of |W_0| / |G|."""
     # all random numbers are drawn first, so that candidates differ in what is learned alone
-    N, d = settings.width, training_set.inputs
+    N, d = p.width, training_set.inputs
     W, u = rng.standard_normal((N, d)), rng.random(N)
-    if settings.weights == "sphere":
+    if p.weights == "sphere":
         W = W * (np.sqrt(d) / np.linalg.norm(W, axis=1, keepdims=True))
     W /= np.sqrt(d)
-    A = random_readout(settings.readout, (N, training_set.targets.outputs), rng)
-    activation = resolve_activation(settings.activation)
-    clip = float(settings.clip)
-    without_biases = Layer(training_set.scaling, W, np.zeros(N), activation, settings.skip, clip)
+    A = random_readout(p.readout, (N, training_set.targets.outputs), rng)
+    activation = resolve_activation(p.activation)
+    clip = float(p.clip)
+    without_biases = Layer(training_set.scaling, W, np.zeros(N), activation, p.skip, clip)
     sampler = NeuronSampler.of(training_set.update, clip)
     kinks = sampler.z[sampler.draw_rows(u)]  # (N, d) points at which neurons switch
 
     def layer(W: Floats) -> Layer:
-        if settings.bias == "none":
+        if p.bias == "none":
             return replace(without_biases, W=W)
         return replace(without_biases, W=W, b=-(W * kinks).sum(1))  # b_i = -w_i . z_j(i)
 
     untrained = layer(W)
-    G = step_gradient(training_set.update, untrained, A, settings.residual, settings.intercept)
+    G = step_gradient(training_set.update, untrained, A, p.residual, p.intercept)
     length = float(np.linalg.norm(G))
     unit = float(np.linalg.norm(W)) / length if length > 0 else 0.0
     step_rows = len(training_set.update)
-    eta = settings.step(step_rows)
+    eta = step_of(p, step_rows)
     if eta is not None:
         etas = [eta]
     elif len(training_set.held_out) and unit > 0:
@@ -142,9 +167,9 @@ def learn(
             training_set,
             untrained if eta == 0 else layer(W + eta * G),
             {"eta": eta, "relative_step": eta / unit if unit > 0 else 0.0, "step_rows": step_rows},
-            ridge=number_or_none(settings.ridge),
+            ridge=number_or_none(p.ridge),
             first_ridge=tried[-1].ridge if tried else FIRST_RIDGE,
-            intercept=settings.intercept,
+            intercept=p.intercept,
         )
         tried.append(candidate)
     return Candidates(untrained, tried, choose(tried, training_set.held_out.w))

@@ -1,4 +1,4 @@
-"""A fit is one call: fit(data, task, settings, learn, ...) -> Fitted.
+"""A fit is one call: fit(data, task, parameters, family, ...) -> Fitted.
 
 1. A pass over the data draws a sample of rows.
 2. The sample becomes numbers: encoded, scaled, coded, some of it held out.
@@ -22,7 +22,7 @@ from onegrad.parallel.cores import blas_threads, thread_count
 from onegrad.tables.first_layer.layer import Layer, gradient_outer_product
 from onegrad.tables.fitting.fit_progress import FitProgress, interruptible
 from onegrad.tables.fitting.learned_member import LearnedMember, choose_parts, summary_of
-from onegrad.tables.fitting.settings import Learn, Settings
+from onegrad.tables.fitting.settings import FirstLayerFamily
 from onegrad.tables.fitting.training_set import ScaledSample, TrainingSet, scale_sample
 from onegrad.tables.model.fitted import (
     FitStatistics,
@@ -47,8 +47,8 @@ MATRICES_OF_INPUTS = 8  # inputs by inputs, that a fit holds at a time: sums, fa
 def fit(
     data: Source,
     task: LearningTask,
-    settings: Settings,
-    learn: Learn,
+    parameters: Any,
+    family: FirstLayerFamily,
     *,
     sample_rows: int,
     hold_out: float,
@@ -79,7 +79,7 @@ def fit(
     ops.policy(threads)  # a device is ready before threads share it
     # kinks lie on rows: the last bit of a product decides on which side a row is, so one thread
     with blas_threads(1):
-        plan = settings.plan(len(sample), task.targets(sample, True).outputs)
+        plan = family.plan(parameters, len(sample), task.targets(sample, True).outputs)
         scaled = scale_sample(sample, task, plan.scale)
         check_memory(scaled.rows.z.shape[1])  # categories are inputs, too
         hold_out_rows = partial(
@@ -90,7 +90,7 @@ def fit(
             ops=ops,
             progress=FitProgress(progress, plan.max_candidates),
         )
-        learned = learn_committee(hold_out_rows, plan.members, settings, learn, seed)
+        learned = learn_committee(hold_out_rows, plan.members, parameters, family, seed)
     targets, encoding = scaled.targets, scaled.encoding
     skip_below = learned[0].training_set.step_rows_end
     if encoding is not None:
@@ -100,7 +100,7 @@ def fit(
     moments_pass = MomentsPass(layers, targets, encoding, device, seed, skip_below)
     totals = sum_over_partitions(moments_pass, second_pass.partitions, **sums).moments
     pairs = zip(learned, totals, strict=True)
-    members = [each.member(moments, settings.intercept) for each, moments in pairs]
+    members = [each.member(moments, plan.intercept) for each, moments in pairs]
     statistics = describe_fit(members, learned, scaled)
     tally = None
     if not data.single_pass and sample.tally is not None:
@@ -145,8 +145,8 @@ def sample_partition(partition: Partition, size: int, seed: int, labels: str) ->
 def learn_committee(
     hold_out_rows: Callable[[int], TrainingSet],
     size: int,
-    settings: Settings,
-    learn: Learn,
+    parameters: Any,
+    family: FirstLayerFamily,
     seed: int,
 ) -> list[LearnedMember]:
     """Learn all members of a committee or, once interrupted, those so far.
@@ -160,11 +160,11 @@ def learn_committee(
         training_set = hold_out_rows(number)
         progress = training_set.progress
         with interruptible(progress):
-            candidates = learn(training_set, settings, rng)
+            candidates = family.learn(training_set, parameters, rng)
         best = candidates.best
         best = replace(best, layer=training_set.with_grid(best.layer))
         member = LearnedMember(training_set, replace(candidates, best=best), best.predicted)
-        learners = settings.part_learners(training_set)
+        learners = family.part_learners(parameters, training_set)
         if learners is not None:
             member = choose_parts(member, learners, seed, number)
             member = member.with_common_slope() if size > 1 else member

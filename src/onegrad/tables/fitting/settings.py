@@ -1,11 +1,10 @@
-"""Settings of a family: parameters of its estimators as a frozen, checked value."""
+"""The interface between a fit and a family of estimators, and checks of shared parameters."""
 
 import math
 import numbers
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,8 +12,6 @@ from onegrad.exceptions import InvalidInput
 from onegrad.tables.fitting.candidates import Candidates
 from onegrad.tables.fitting.training_set import TrainingSet
 from onegrad.tables.parts.learner import Learner
-
-SettingsType = TypeVar("SettingsType")
 
 
 @dataclass(frozen=True)
@@ -28,6 +25,7 @@ class FitPlan:
     max_candidates : that are tried at most, in all networks.
     chooses : whether there is anything to choose on held-out rows.
     step_share : of the rows that make the first-layer update and nothing else; None if all do both.
+    intercept : whether the readout has a free constant.
     """
 
     scale: str
@@ -35,30 +33,26 @@ class FitPlan:
     max_candidates: int = 1
     chooses: bool = True
     step_share: float | None = None
+    intercept: bool = True
 
 
-class Settings(ABC):
-    """Everything that the fit of a family asks of its settings."""
+class FirstLayerFamily(Protocol):
+    """The module of a family; `parameters` are those of one of its estimators."""
 
-    intercept: bool  # whether the readout has a free constant
+    def check(self, parameters: Any, /) -> None:
+        """Raise InvalidInput unless the parameters are allowed."""
 
-    @abstractmethod
-    def plan(self, rows: int, outputs: int, /) -> FitPlan:
+    def plan(self, parameters: Any, rows: int, outputs: int, /) -> FitPlan:
         """Return how a sample of so many rows is used, for so many outputs."""
 
-    def part_learners(self, _: TrainingSet, /) -> Mapping[str, Learner] | None:
+    def learn(self, _: TrainingSet, parameters: Any, rng: np.random.Generator, /) -> Candidates:
+        """Return the first layers that were tried."""
+
+    def part_learners(self, parameters: Any, _: TrainingSet, /) -> Mapping[str, Learner] | None:
         """Return what is learned beside the network, by name; None where nothing is."""
-        return None
 
-
-# a learner of first layers: training set, settings of its family, random numbers
-Learn = Callable[[TrainingSet, Any, np.random.Generator], Candidates]
-
-
-def settings_from(kind: type[SettingsType], estimator: Any, **others: Any) -> SettingsType:
-    """Return settings whose fields are parameters of the estimator, and others."""
-    parameters = {**estimator.get_params(deep=False), **others}
-    return kind(**{f.name: parameters[f.name] for f in fields(kind)})  # type: ignore[arg-type]
+    def describe(self, choice: Mapping[str, Any], /) -> list[tuple[str, str]]:
+        """Return the lines of a report, by name, on what was chosen."""
 
 
 MAX_WHOLE = 2.0**31  # of counts of rows, neurons and rounds: arrays of more have no address

@@ -20,7 +20,7 @@ from onegrad.exceptions import AssumptionWarning, InvalidInput, check_choice, wa
 from onegrad.io.progress import TerminalProgress
 from onegrad.pictures.model_plots import draw_importances
 from onegrad.tables.fitting import pipeline
-from onegrad.tables.fitting.settings import Settings, check_parameter
+from onegrad.tables.fitting.settings import FirstLayerFamily, check_parameter
 from onegrad.tables.model import files
 from onegrad.tables.model import rows as model_rows
 from onegrad.tables.model.fitted import FeatureSpectrum, Fitted
@@ -86,14 +86,10 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
 
     # -- what families and tasks define --------------------------------------------------------
 
-    _family: ClassVar[Any]  # the module that learns first layers, and describes the chosen one
+    _family: ClassVar[FirstLayerFamily]  # the module that learns first layers
     _target_kinds: ClassVar[tuple[type[Any], ...]] = (object,)
     _target_checks: ClassVar[Mapping[str, bool]] = {"multi_output": True, "y_numeric": False}
     _pictures: ClassVar[Mapping[str, Callable[..., Any]]] = {}
-
-    def _settings(self) -> Settings:
-        """Return the checked settings of the family."""
-        raise NotImplementedError
 
     def _task(self) -> LearningTask:
         """Return what is to be predicted."""
@@ -156,7 +152,8 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         return self if others is None else self.partial_fit(*others)
 
     def _fit(self, task: LearningTask, X: Any, y: Any, sample_weight: Any, **options: Any) -> Self:
-        settings, sample_rows = self._settings(), self._sample_rows()
+        self._family.check(self)
+        sample_rows = self._sample_rows()
         check_parameter("sample_rows", sample_rows, 1, integer=True)
         check_parameter("hold_out", self.hold_out, 0, 0.9)
         if self.n_jobs is not None and not (isinstance(self.n_jobs, Integral) and self.n_jobs):
@@ -168,8 +165,8 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         fitted = pipeline.fit(
             data,
             task,
-            settings,
-            self._family.learn,
+            self,
+            self._family,
             sample_rows=sample_rows,
             hold_out=self.hold_out,
             seed=int(check_random_state(self.random_state).randint(2**31)),

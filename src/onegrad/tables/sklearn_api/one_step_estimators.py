@@ -12,8 +12,7 @@ from onegrad.arrays import Floats
 from onegrad.exceptions import named_arguments
 from onegrad.problem import Problem
 from onegrad.tables.first_layer import one_step
-from onegrad.tables.first_layer.one_step import OneStepSettings
-from onegrad.tables.fitting.settings import settings_from
+from onegrad.tables.first_layer.one_step import OneStepParameters
 from onegrad.tables.model.targets import ANY_TARGETS, LearningTask
 from onegrad.tables.sklearn_api.base import FeatureLearner
 from onegrad.tables.sklearn_api.docstrings import with_shared_sections
@@ -22,47 +21,13 @@ from onegrad.tables.sklearn_api.tasks import Classification, Regression
 
 @named_arguments
 @dataclass(eq=False, repr=False)
-class _OneStep(FeatureLearner):
-    """One gradient step with a random readout.
-
-    Parameters
-    ----------
-    width : number of neurons N; scikit-learn's `hidden_layer_sizes`.
-    eta : step size; "auto" chooses among multiples of ``|W_0| / |G|``; 0 gives random features.
-    c, alpha : the step size as c n^alpha for n rows, instead of eta.
-    ridge : the ridge penalty, scikit-learn's `alpha` of Ridge; "auto" chooses a power of ten times
-        the mean variance of the features, as RidgeCV would.
-    activation : a name, a formula such as "tanh(2*x)", or a pair (function, derivative).
-    inputs : "standard" scales inputs and targets; "raw" uses them unchanged.
-    bias : "data" places the kink of each neuron at a row; "none" uses no biases.
-    weights, readout, residual : as in Problem.
-    rows : whether ridge uses the "same" rows as the step, or "fresh" ones.
-    step_share : with fresh rows, the fraction of rows used for the step.
-    skip, intercept : whether the inputs are also features; whether to fit an unpenalised constant.
-    clip : number of standard deviations at which the inputs of the neurons are clipped.
+class _OneStep(OneStepParameters, FeatureLearner):
+    """Estimators of the one-step family.
 
     Attributes
     ----------
     eta_, alpha_ : the step size that was used, and its exponent.
     """
-
-    width: int = 1000
-    _: KW_ONLY
-    eta: float | str = "auto"
-    c: float = 1.0
-    alpha: float | None = None
-    ridge: float | str = "auto"
-    activation: Any = "relu:raw"
-    inputs: str = "standard"
-    bias: str = "data"
-    weights: str = "gaussian"
-    readout: str = "gaussian"
-    residual: str = "labels"
-    rows: str = "same"
-    step_share: float = 0.5
-    skip: bool = True
-    intercept: bool = True
-    clip: float = 4.0
 
     _family: ClassVar[Any] = one_step
 
@@ -87,9 +52,6 @@ class _OneStep(FeatureLearner):
             "sample_rows": p.rows_of_step + p.n,
         }
         return cls(p.N, **(settings | parameters))
-
-    def _settings(self) -> OneStepSettings:
-        return settings_from(OneStepSettings, self)
 
     @property
     def eta_(self) -> float:
