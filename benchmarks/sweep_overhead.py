@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from onegrad.experiments import Cell, Store, cells_of, run_cells
-from onegrad.experiments.executors import CellExecutor, RunOptions, executor, with_processes
+from onegrad.experiments.runner import CellExecutor, RunOptions, executor, with_processes
 from onegrad.experiments.spec import parse_spec
 from onegrad.studies.measures import MEASURES
 

@@ -113,7 +113,7 @@ def follow(way: str) -> list[Place]:
     with (
         mock.patch("random.shuffle"),
         mock.patch("onegrad.parallel.cores.core_count", return_value=1),
-        mock.patch("onegrad.experiments.executors.core_count", return_value=1),
+        mock.patch("onegrad.experiments.runner.core_count", return_value=1),
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.redirect_stderr(io.StringIO()),
     ):

@@ -111,7 +111,7 @@ def start_runner(
 
     def run_here() -> int:
         with (
-            patch("onegrad.experiments.executors.core_count", lambda: jobs),
+            patch("onegrad.experiments.runner.core_count", lambda: jobs),
             patch.object(children, "subprocess", SimpleNamespace(Popen=ForkedPopen, PIPE=PIPE)),
         ):
             return cli.main(command)

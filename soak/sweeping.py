@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from onegrad.experiments import Cell, Store, cells_of, run_cells
-from onegrad.experiments.executors import with_processes
-from onegrad.experiments.runner import commit
+from onegrad.experiments.runner import commit, with_processes
 from onegrad.experiments.spec import parse_spec
 from onegrad.io.progress import TerminalProgress
 from onegrad.studies.measures import MEASURES

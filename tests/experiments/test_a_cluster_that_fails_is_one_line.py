@@ -13,7 +13,7 @@ import pytest
 from soak import sweeping
 
 from onegrad.exceptions import InvalidInput
-from onegrad.experiments.executors import RunOptions, executor
+from onegrad.experiments.runner import RunOptions, executor
 from onegrad.parallel.cluster import cluster_map, cluster_sum
 from programs import ONEGRAD
 

@@ -103,7 +103,7 @@ def test_it_is_missing_until_it_is_computed_again(sound: Path, tmp_path: Path) -
 def test_the_commands_say_so(
     store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("onegrad.experiments.executors.core_count", lambda: 1)
+    monkeypatch.setattr("onegrad.experiments.runner.core_count", lambda: 1)
     (tmp_path / "spec.toml").write_text(SPEC)
     array_of(store).unlink()
     command = [str(tmp_path / "spec.toml"), "--store", str(store)]

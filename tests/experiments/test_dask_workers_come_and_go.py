@@ -13,7 +13,7 @@ from soak import sweeping
 
 from onegrad.exceptions import InvalidInput
 from onegrad.experiments import Store, run_cells
-from onegrad.experiments.executors import RunOptions, executor, with_dask, with_processes
+from onegrad.experiments.runner import RunOptions, executor, with_dask, with_processes
 from onegrad.studies.measures import MEASURES
 
 pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("default")]  # dask's, about ports, forks

@@ -7,7 +7,7 @@ import pytest
 from soak import sweeping
 
 from onegrad.experiments import Store, run_cells, shard
-from onegrad.experiments.executors import with_processes
+from onegrad.experiments.runner import with_processes
 from onegrad.studies.measures import MEASURES
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from onegrad.arrays import visible_gpus
-from onegrad.experiments import Store, cells_of, executors, run_cells
-from onegrad.experiments.executors import with_processes
+from onegrad.experiments import Store, cells_of, run_cells
+from onegrad.experiments.runner import with_dask, with_processes
 from onegrad.experiments.spec import parse_spec
 from onegrad.io.progress import TerminalProgress
 from onegrad.parallel.cluster import cluster_client
@@ -42,7 +42,7 @@ def test_three_workers_of_two_gpus_give_what_one_process_gives(tmp_path):
         assert sorted(client.run(owned).values()) == ["2", "2", "5"]
         with Store(tmp_path / "many") as store:
             quiet = TerminalProgress(quiet=True)
-            done = run_cells(wanted, store, MEASURES, executors.with_dask(client), progress=quiet)
+            done = run_cells(wanted, store, MEASURES, with_dask(client), progress=quiet)
             assert done.computed == len(wanted) == 3 and not done.failed
             many = {cell.key: store.values(cell.key)["test"] for cell in wanted}
     with Store(tmp_path / "one") as store:

@@ -12,9 +12,8 @@ from typing import Any
 from onegrad.cli.options import add_command, add_escape, add_force
 from onegrad.cli.output import check_table, print_json, write_tables
 from onegrad.exceptions import printable
-from onegrad.experiments.executors import RunOptions, executor
 from onegrad.experiments.grid import all_cells, shard, store_part
-from onegrad.experiments.runner import run_cells
+from onegrad.experiments.runner import RunOptions, executor, run_cells
 from onegrad.experiments.spec import Spec, read_spec
 from onegrad.experiments.store import Store
 from onegrad.experiments.tables import export
@@ -101,9 +100,8 @@ def run(args: argparse.Namespace) -> int:
     """Run, describe or export a grid."""
     spec = read_spec(args.spec, MEASURES, quick=args.quick)
     directory = args.store or Path("out") / spec.name
-    if args.action == "export":
-        return _export(args, spec, directory)
-    return _run(args, spec, directory) if args.action == "run" else _status(args, spec, directory)
+    action = {"run": _run, "status": _status, "export": _export}[args.action]
+    return action(args, spec, directory)
 
 
 def _run(args: argparse.Namespace, spec: Spec, directory: Path) -> int:

@@ -12,7 +12,6 @@ from typing import Any
 
 from onegrad.exceptions import InvalidInput
 from onegrad.experiments.checks import Check, Headline
-from onegrad.experiments.executors import RunOptions, executor
 from onegrad.experiments.grid import shard, store_part
 from onegrad.experiments.report.page import (
     REPORT,
@@ -23,7 +22,7 @@ from onegrad.experiments.report.page import (
     write_report,
 )
 from onegrad.experiments.results import Results
-from onegrad.experiments.runner import Summary, commit, run_cells
+from onegrad.experiments.runner import RunOptions, Summary, commit, executor, run_cells
 from onegrad.experiments.spec import Spec
 from onegrad.experiments.store import Provenance, Store
 from onegrad.experiments.tables import check_rows, headline_record, point_rows, write_csv

@@ -2,7 +2,6 @@
 
 from onegrad.experiments.measure import Measure
 from onegrad.studies.measures import adversarial_inputs as adversaries
-from onegrad.studies.measures import giant_step as giant
 from onegrad.studies.measures import (
     many_steps,
     matrices,
@@ -31,7 +30,7 @@ MEASURES = {
     "step-errors": Measure(steps.step_errors, options=("n_test",)),
     "trajectories": Measure(many_steps.trajectories, options=("scaling",)),
     "weights": Measure(matrices.weights),
-    "giant-step": Measure(giant.giant_step, options=("n_test", "own_part")),
+    "giant-step": Measure(steps.giant_step, options=("n_test", "own_part")),
     "three-layer-errors": Measure(three_layers.three_layers, options=("n_test", "scale")),
     "three-layer-spectrum": Measure(three_layers.three_layer_spectrum),
     "training-methods": Measure(training.methods, options=("data", "adam_steps", "n_test")),
