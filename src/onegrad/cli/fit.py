@@ -168,7 +168,7 @@ def _is_classification(args: argparse.Namespace, data: Any) -> bool:
     if text:
         _check_class_names(args.target, first.y)
         return True
-    return _binary([first.y]) and _binary(_targets(args, first.X), both=True)
+    return _binary(_targets(args, first.X))
 
 
 def _targets(args: argparse.Namespace, X: Any) -> Iterator[Any]:
@@ -182,14 +182,14 @@ def _targets(args: argparse.Namespace, X: Any) -> Iterator[Any]:
     return (block.y for block in data.blocks())
 
 
-def _binary(targets: Iterable[Any], both: bool = False) -> bool:
-    """Return whether every value is 0 or 1 and, if `both`, whether each of them occurs."""
+def _binary(targets: Iterable[Any]) -> bool:
+    """Return whether every value is 0 or 1, and each of them occurs."""
     values: set[float] = set()
     for y in targets:
         values |= set(np.unique(y).tolist())
         if y.ndim > 1 or not values <= {0, 1}:
             return False
-    return not both or len(values) == 2
+    return len(values) == 2
 
 
 def _estimator(args: argparse.Namespace, classes: bool) -> Any:

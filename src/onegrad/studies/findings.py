@@ -184,14 +184,10 @@ def trend(sizes: Sequence[float], values: Sequence[Estimate]) -> Trend:
     >>> f"{trend([100, 200, 400], [Estimate(m, 0.1) for m in (1.0, 1.5, 2.0)]):+.2f}"
     '+0.50 ± 0.07'
     """
-    x, y = np.log2(sizes), np.array([v.mean for v in values])
-    se = np.array([v.se for v in values])
-    exact = not np.all(se > 0)  # of a theory
-    weights = np.ones(len(x)) if exact else 1 / se**2
-    centred = x - np.average(x, weights=weights)
-    spread = float(weights @ centred**2)
-    # with weights 1/se^2 the variance of the slope is 1 / sum of w (x - mean)^2
-    return Trend(float(weights @ (centred * y)) / spread, 0.0 if exact else spread**-0.5)
+    means, errors = np.array([tuple(v) for v in values], dtype=float).T
+    weights = 1 / errors if np.all(errors > 0) else None  # none of a theory, which is exact
+    line, covariance = np.polyfit(np.log2(sizes), means, 1, w=weights, cov="unscaled")
+    return Trend(float(line[0]), 0.0 if weights is None else float(covariance[0, 0] ** 0.5))
 
 
 def power_law(sizes: Sequence[float], values: Sequence[Estimate]) -> Estimate:

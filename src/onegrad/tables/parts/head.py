@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from onegrad.arrays import Floats
 from onegrad.tables.fitting.training_set import TrainingSet
 from onegrad.tables.model.targets import ClassTargets
 from onegrad.tables.parts.learner import FitSize, Learner, PartFit, Trial
-from onegrad.tables.parts.part import ArraySpec, NamedArrays, Part
+from onegrad.tables.parts.part import ArraySpec, Part
 from onegrad.tables.rows.sample import RowKeys
 
 MAX_LINEAR_ROWS, MAX_LINEAR_NUMBERS = 2000, 400_000  # up to which inputs alone are tried, too
@@ -47,13 +47,6 @@ class Head(Part):
     @classmethod
     def specs(cls, _: Mapping[str, Any]) -> dict[str, ArraySpec]:
         return {"coef": ArraySpec("inputs outputs"), "intercept": ArraySpec("outputs")}
-
-    def arrays(self) -> NamedArrays:
-        return vars(self)
-
-    @classmethod
-    def from_arrays(cls, arrays: NamedArrays, _: Mapping[str, Any], __: int) -> Self:
-        return cls(**arrays)
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ class Neighbours(RowPart):
         return {"root": self.root, **vars(self.rows)}
 
     @classmethod
-    def from_arrays(cls, arrays: NamedArrays, facts: Mapping[str, Any], _: int) -> Self:
+    def from_arrays(cls, arrays: NamedArrays, facts: Mapping[str, Any], _: int, /) -> Self:
         rows = NearbyRows(*(arrays[name] for name in ("keys", "points", "t", "w")))
         count, share = int(facts["count"]), float(facts["share"])
         if not count > 0 or not np.isfinite(share):

@@ -157,7 +157,7 @@ class CodedNetwork(Part):
         return {"codes": np.stack([*vars(self.codes).values()]), **weights, **biases}
 
     @classmethod
-    def from_arrays(cls, arrays: NamedArrays, facts: Mapping[str, Any], inputs: int) -> Self:
+    def from_arrays(cls, arrays: NamedArrays, facts: Mapping[str, Any], inputs: int, /) -> Self:
         codes, first, bound = InputCodes(*arrays["codes"]), int(facts["first"]), facts["bound"]
         inside = (codes.column >= 0) & (codes.column < inputs) & (codes.rise > 0) & (codes.fall > 0)
         if not inside.all() or not 0 <= first < inputs or not bound > 0:

@@ -105,17 +105,17 @@ class Part(ABC):
     def specs(cls, facts: Mapping[str, Any]) -> Mapping[str, ArraySpec]:
         """Return its arrays by name; the axes `inputs` and `outputs` are those of the model."""
 
-    @abstractmethod
     def arrays(self) -> NamedArrays:
-        """Return its arrays by name."""
+        """Return its arrays by name: its fields, if they are nothing else."""
+        return vars(self)
 
     @classmethod
-    @abstractmethod
-    def from_arrays(cls, arrays: NamedArrays, facts: Mapping[str, Any], inputs: int) -> Self:
-        """Return the part of arrays that fit its specs, for so many scaled inputs.
+    def from_arrays(cls, arrays: NamedArrays, _: Mapping[str, Any], __: int, /) -> Self:
+        """Return the part of arrays that fit its specs, of its facts, for so many scaled inputs.
 
         Raise InvalidInput where their values do not fit.
         """
+        return cls(**arrays)
 
 
 class RowPart(Part):

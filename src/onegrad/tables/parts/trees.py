@@ -93,11 +93,8 @@ class BoostedTrees(Part):
             "values": ArraySpec("trees leaves outputs", np.float32),
         }
 
-    def arrays(self) -> NamedArrays:
-        return vars(self)
-
     @classmethod
-    def from_arrays(cls, arrays: NamedArrays, _: Mapping[str, Any], inputs: int) -> Self:
+    def from_arrays(cls, arrays: NamedArrays, _: Mapping[str, Any], inputs: int, /) -> Self:
         trees = cls(**arrays)
         if not ((trees.columns >= 0) & (trees.columns < inputs)).all():
             raise InvalidInput("trees", problem="they ask about inputs that do not exist")
