@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import get_ops, standard_error
+from onegrad.arrays import Floats, get_ops, standard_error
 from onegrad.exceptions import InvalidInput, check_choice
 from onegrad.explorer.api import problem_at
 from onegrad.explorer.controls import read_problem, read_whole
@@ -103,8 +103,8 @@ def simulate_run(run: SimulationRun) -> Iterator[dict[str, Any]]:
         yield json_values({"progress": done / len(rounds), "found": summary})
 
 
-def _errors_along(run: SimulationRun, axis: str, seed: int) -> list[dict[str, float]]:
-    """Return the errors of one network at each point of an axis; x is alpha, n/d or N/d."""
+def _errors_along(run: SimulationRun, axis: str, seed: int) -> dict[str, Any]:
+    """Return the errors of one network along an axis; x is alpha, n/d or N/d."""
     if axis == "alpha":
         x = values = simulated_alphas(run.problem)
     else:
@@ -112,22 +112,24 @@ def _errors_along(run: SimulationRun, axis: str, seed: int) -> list[dict[str, fl
         x = [size / run.problem.d for size in values]
     axes: dict[str, Any] = {axis: values}
     simulation = simulate(run.problem, seeds=[seed], **axes)
-    errors = (np.ravel(mean).tolist() for mean in (simulation.train.mean, simulation.test.mean))
-    names = ("x", "train", "test")
-    return [dict(zip(names, point, strict=True)) for point in zip(x, *errors, strict=True)]
+    return {"x": x, "train": simulation.train.mean, "test": simulation.test.mean}
 
 
-def _average_errors(axis: str, networks: list[list[dict[str, float]]]) -> dict[str, Any]:
-    """Return mean and standard error over the networks per point; NaN for a single network."""
-    points = []
-    for same_x in zip(*networks, strict=True):
-        point: dict[str, float] = {"x": same_x[0]["x"], "networks": len(same_x)}
-        for name in ("train", "test"):
-            values = np.array([network[name] for network in same_x])
-            point[name] = float(values.mean())
-            point[f"{name}_se"] = float(standard_error(values))
-        points.append(point)
-    return {"axis": axis, "points": points}
+def _means(networks: list[dict[str, Any]], *names: str) -> dict[str, Floats]:
+    """Return means over networks by name, and standard errors, NaN for a single network."""
+    means: dict[str, Floats] = {}
+    for name in names:
+        values = np.array([network[name] for network in networks])
+        means |= {name: values.mean(0), f"{name}_se": standard_error(values)}
+    return means
+
+
+def _average_errors(axis: str, networks: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the means over the networks, one table per point."""
+    x = networks[0]["x"]
+    columns = {"x": x, "networks": [len(networks)] * len(x), **_means(networks, "train", "test")}
+    rows = zip(*columns.values(), strict=True)
+    return {"axis": axis, "points": [dict(zip(columns, row, strict=True)) for row in rows]}
 
 
 def _features_at_step(run: SimulationRun, seed: int) -> dict[str, Any]:
@@ -140,11 +142,5 @@ def _features_at_step(run: SimulationRun, seed: int) -> dict[str, Any]:
 
 
 def _average_features(networks: list[dict[str, Any]]) -> dict[str, Any]:
-    learned: dict[str, Any] = {}
-    for name in ("coefficients", "u", "fitted"):
-        values = np.array([network[name] for network in networks])
-        learned[name] = values.mean(0)
-        if name != "u":  # where `fitted` is plotted
-            learned[f"{name}_se"] = standard_error(values)
     spectra = [network["eigenvalues"] for network in networks if "eigenvalues" in network]
-    return {"eigenvalues": spectra, "learned": learned}
+    return {"eigenvalues": spectra, "learned": _means(networks, "coefficients", "u", "fitted")}

@@ -30,7 +30,6 @@ from onegrad.tables.model.fitted import (
     LearnedRows,
     Member,
     largest_first,
-    mean,
 )
 from onegrad.tables.model.permutation_importance import inputs_by_column, permutation_importances
 from onegrad.tables.model.rows import MomentsPass, block_targets, sum_over_blocks
@@ -220,7 +219,7 @@ def describe_fit(
             link = learned[0].link or link
         measures = targets.measures(predicted, t, w)
         columns = inputs_by_column(scaled.encoding, scaled.scaling)
-        importances = mean(
+        importances = np.mean(
             [
                 permutation_importances(
                     each.training_set.held_out,
@@ -231,7 +230,8 @@ def describe_fit(
                     means_of=len(learned),
                 )
                 for each in learned
-            ]
+            ],
+            axis=0,
         )
         importances /= importances.sum() or 1.0  # those of a member may all be zero
     with blas_threads(1):

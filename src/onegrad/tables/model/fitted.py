@@ -328,7 +328,7 @@ class Fitted:
 
     def predict(self, x: Floats) -> Floats:
         """Return (n, K) predictions on the scale of the targets."""
-        scores = mean([member.predict(x) for member in self.members])
+        scores = np.mean([member.predict(x) for member in self.members], axis=0)
         if self.parts:
             z = self.layers[0].scaling(x)
             for part in self.parts:
@@ -345,7 +345,7 @@ class Fitted:
         of their means.
         """
         means = [member.predict(x) for member in self.members]
-        within = mean([member.variance(x) for member in self.members])
+        within = np.mean([member.variance(x) for member in self.members], axis=0)
         return within + np.var(means, axis=0)
 
 
@@ -354,11 +354,6 @@ def few_rows(tally: Tally | None, targets: Targets) -> ScaledRows | None:
     if tally is None or tally.z is None or tally.t is None:
         return None
     return ScaledRows(tally.z, tally.t, targets.weighted(tally.t, tally.weights))
-
-
-def mean(values: Sequence[Floats]) -> Floats:
-    """Return the mean of arrays of one shape, added in order."""
-    return sum(values[1:], values[0]) / len(values)
 
 
 def largest_first(values: Sequence[Floats]) -> Floats:
