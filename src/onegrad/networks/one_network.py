@@ -42,7 +42,7 @@ def network_of(problem: Problem, seed: int, ops: Ops | None = None) -> Network:
 class MeasuredSpectrum:
     """Spectra of the networks of several seeds.
 
-    F, F_0, W : all singular values, largest first, one row per seed.
+    F, W : all singular values, largest first, one row per seed.
     alignments : squared cosine of the i-th left singular vector of F with He_k(u),
         u = X_tilde beta / |beta|; shape (seeds, TOP_VECTORS, ALIGNED_DEGREES), k = 1, 2, ...
     distance, distance_printed : operator norm of F - F_l over sqrt(n), for the corrected and the
@@ -53,7 +53,6 @@ class MeasuredSpectrum:
     problem: Problem
     seeds: tuple[int, ...]
     F: Floats
-    F_0: Floats
     W: Floats
     alignments: Floats
     distance: Floats
@@ -172,7 +171,6 @@ def _spectra_of_seed(problem: Problem, seed: int, distances: bool) -> dict[str, 
     rows, eta = network.sampler.all_ridge_rows(), problem.step
     W = network.trained_weights(eta)
     (F,) = next(layer_features(network.sampler.ops, problem.sigma, W).tiles(rows))
-    (F_0,) = next(network.untrained().tiles(rows))
     U, s, _ = scipy.linalg.svd(F, full_matrices=False)
     top = min(TOP_VECTORS, len(s))
     beta = network.first.beta[0]
@@ -187,7 +185,6 @@ def _spectra_of_seed(problem: Problem, seed: int, distances: bool) -> dict[str, 
     )
     return {
         "F": s,
-        "F_0": scipy.linalg.svdvals(F_0),
         "W": scipy.linalg.svdvals(W[0]),
         "alignments": alignments,
         "distance": corrected,
