@@ -63,7 +63,7 @@ def test_neurons_that_are_alike_may_be_two_types(N, monkeypatch):
     folded = og.predict(problem)
     monkeypatch.setattr(neurons, "is_odd", lambda f: False)
     unfolded = og.predict(problem)
-    assert len(discretise(laws_of(problem)[0], Nodes()).regime.types.g) == 2
+    assert len(discretise(laws_of(problem)[0], Nodes()).steps.types.g) == 2
     assert (unfolded.train, unfolded.test) == pytest.approx((folded.train, folded.test), rel=1e-4)
 
 

@@ -75,15 +75,15 @@ def neglected_sizes(problem: Problem, evaluations: Sequence[Evaluation]) -> Term
     """Return the numbers f_j that neglected terms grow with, means over the cases."""
     of_cases = [_sizes_of_case(problem, evaluation) for evaluation in evaluations]
     sizes = {term: float(np.mean([s[term] for s in of_cases])) for term in of_cases[0]}
-    if not evaluations[0].regime.step.inputs.isotropic:
+    if not evaluations[0].steps.step.inputs.isotropic:
         tests = np.array([evaluation.test for evaluation in evaluations])
         sizes[Neglected.TEACHERS] = float(tests.std() / tests.mean()) / np.sqrt(len(tests))
     return sizes
 
 
 def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
-    regime, readout, d = evaluation.regime, problem.readout, problem.d
-    step, numbers, gap = regime.step, regime.step.activation, max(evaluation.gap, 1e-9)
+    steps, readout, d = evaluation.steps, problem.readout, problem.d
+    step, numbers, gap = steps.step, steps.step.activation, max(evaluation.gap, 1e-9)
     rows = step.laws.step_count
     later = (step.laws.update.second or 0.0) / float(np.sqrt(problem.N))
     t = abs((step.gamma + later) * numbers.c1 * step.lead)
@@ -102,28 +102,28 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
     teacher, isotropic = step.labels.teacher, step.inputs.isotropic
     label_energy = step.labels.energy
     labels = label_energy / evaluation.test
-    along, off = (max(share - 1 / (1 + d), 0.0) for share in (regime.along_v, regime.off_v))
+    along, off = (max(share - 1 / (1 + d), 0.0) for share in (steps.along_v, steps.off_v))
     # more where the quadratic part of the labels alone moves weights: 31 % too low at a share of
     # .08, 52 % at .18 (least squares taken off, H1/4 + H2, power laws of .7 and .86)
     only_quadratic = step.b == 0.0 and numbers.c2 != 0.0
     dominant = max(along, off) * (1 + 3 * only_quadratic) * (not isotropic)
-    initial = regime.types.initial
+    initial = steps.types.initial
     starts = 0.0 if initial is None or initial.second is None else initial.explained**0.5 / gap
-    blown_up = max(regime.growth - 1, 0.0) / (regime.growth + LARGE_GROWTH)
+    blown_up = max(steps.growth - 1, 0.0) / (steps.growth + LARGE_GROWTH)
     # share of the step in the variance of weights
-    moved = np.maximum(1 - (regime.types.size / regime.types.rho) ** 2, 0.0) * (numbers.c2 != 0.0)
+    moved = np.maximum(1 - (steps.types.size / steps.types.rho) ** 2, 0.0) * (numbers.c2 != 0.0)
     scales, shares = step.inputs.scales
-    products = float(regime.types.weight @ moved**2) * (problem.update == "preconditioned")
+    products = float(steps.types.weight @ moved**2) * (problem.update == "preconditioned")
     # features that are nearly products of two inputs know the step's rows beyond their linear part;
     # the power is that of H1 + H2/2 and relu, which need nothing
-    product_like = quadratic**4 * float(np.sqrt(regime.types.weight @ moved)) / gap
+    product_like = quadratic**4 * float(np.sqrt(steps.types.weight @ moved)) / gap
     orthogonal = turning = along_own = 0.0
     if step.factor is not None:
         square = (step.gamma * step.factor.length) ** 2
         orthogonal = float(np.sqrt(square / (1 + square)))
         turning = step.factor.turning / step.factor.noise**2
         along_own = (step.factor.own / step.factor.noise) ** 2
-    different = 3 * (step.gamma * numbers.c2) ** 2 * float(regime.moments.S[0, 0]) / rows
+    different = 3 * (step.gamma * numbers.c2) ** 2 * float(steps.moments.S[0, 0]) / rows
     return {
         Neglected.THEORY: 1e-3,
         Neglected.SMALL_SIZES: max(labels, 1.0) / smallest,

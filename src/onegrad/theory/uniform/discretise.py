@@ -105,10 +105,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class Steps:
-    """The neurons and rows that steps leave."""
+    """The neurons and rows that steps leave, and the numbers of them that bars are made of."""
 
     step: Step  # with the directions of all steps
-    readouts: Rule
+    readouts: Rule  # nodes and probabilities
     types: Types
     plane: Floats  # (U, p, p) covariance of weights along the special directions
     moments: StepMoments
@@ -118,39 +118,43 @@ class Steps:
     constant: Floats  # (R, F, F, U) the part of the form without rows that does not contain a
     multiplier_form: Floats  # (U,)
     second_order: bool
-    steepness: float
-    products: tuple[InputProducts, ...] = ()
-    growth: float = 1.0
-
-
-@dataclass(frozen=True)
-class Regime:
-    """The numbers of a step and its neurons that bars are made of."""
-
-    step: Step
-    readouts: Rule  # nodes and probabilities
-    types: Types
-    moments: StepMoments
-    along_v: float  # mean share of a neuron's variance along v
-    off_v: float  # and of that along one special direction off v
     steepness: float  # largest s/rho
-    growth: float  # E r^2 of a second step over that of the first
-    variables: int  # of the fit
+    products: tuple[InputProducts, ...] = ()
+    growth: float = 1.0  # E r^2 of a second step over that of the first
+
+    @property
+    def variances(self) -> Floats:
+        """Variance of a neuron's input, (U,), types or not."""
+        types = self.types
+        return (types.rho if types.initial is None else types.initial.rho) ** 2
+
+    @property
+    def along_v(self) -> float:
+        """Mean share of a neuron's variance along v."""
+        return float(self.types.weight @ (self.plane[:, 0, 0] / self.variances))
+
+    @property
+    def off_v(self) -> float:
+        """Mean share of a neuron's variance along one special direction off v."""
+        if self.step.directions == 1:
+            return 0.0
+        largest = np.linalg.eigvalsh(self.plane[:, 1:, 1:])[:, -1]
+        return float(self.types.weight @ (largest / self.variances))
 
 
 @dataclass(frozen=True)
 class Equations:
     """Laws with given nodes: all but the unknowns."""
 
-    regime: Regime
+    steps: Steps
     pencil: Pencil
     labels: LabelProblem
 
 
-def discretise(laws: Laws, nodes: Nodes, like: Regime | None = None) -> Equations:
+def discretise(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Equations:
     """Return the equations of laws with given nodes.
 
-    like : a regime that is much alike, of which the kinds of types are taken.
+    like : steps that are much alike, of which the kinds of types are taken.
     """
     steps = (one_step if laws.update.second is None else two_steps)(laws, nodes, like)
     step, types, moments, plane = steps.step, steps.types, steps.moments, steps.plane
@@ -200,23 +204,10 @@ def discretise(laws: Laws, nodes: Nodes, like: Regime | None = None) -> Equation
         of_rows[-1],
         steps.multiplier_form,
     )
-    total = (types.rho if types.initial is None else types.initial.rho) ** 2
-    largest = np.linalg.eigvalsh(plane[:, 1:, 1:])[:, -1] if step.directions > 1 else 0 * total
-    regime = Regime(
-        step,
-        steps.readouts,
-        types,
-        moments,
-        along_v=float(types.weight @ (plane[:, 0, 0] / total)),
-        off_v=float(types.weight @ (largest / total)),
-        steepness=steps.steepness,
-        growth=steps.growth,
-        variables=places.count,
-    )
-    return Equations(regime, pencil, labels)
+    return Equations(steps, pencil, labels)
 
 
-def one_step(laws: Laws, nodes: Nodes, like: Regime | None = None) -> Steps:
+def one_step(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
     """Return what one step leaves."""
     step, deviation, points, moments = _first_step(laws, laws.same_rows)
     inputs, phi, n = step.inputs, step.inputs.d / laws.ridge_count, laws.ridge_count
@@ -297,7 +288,7 @@ def one_step(laws: Laws, nodes: Nodes, like: Regime | None = None) -> Steps:
     )
 
 
-def two_steps(laws: Laws, nodes: Nodes, like: Regime | None = None) -> Steps:
+def two_steps(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
     """Return what two steps leave."""
     again, same = laws.update.again, laws.same_rows
     step, deviation, points, moments = _first_step(laws, again or same)

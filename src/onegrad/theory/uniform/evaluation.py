@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from onegrad.exceptions import NotConverged
-from onegrad.theory.uniform.discretise import Equations, Nodes, Regime, discretise
+from onegrad.theory.uniform.discretise import Equations, Nodes, Steps, discretise
 from onegrad.theory.uniform.fit import quadratic_problem, special_shares
 from onegrad.theory.uniform.laws.table import Laws
 from onegrad.theory.uniform.pencil import Parameter
@@ -35,7 +35,8 @@ class Evaluation:
     solution: Solution  # to start others from
     response: Response
     leading_order: bool  # without shares
-    regime: Regime
+    steps: Steps
+    variables: int  # of the fit
 
     @property
     def squared_loss(self) -> float:
@@ -52,7 +53,7 @@ def errors(
     nodes: Nodes | None = None,
     starts: Sequence[Evaluation] = (),
     rough: bool = False,
-    like: Regime | None = None,
+    like: Steps | None = None,
 ) -> Evaluation:
     """Return the errors at one case of a problem's laws.
 
@@ -61,7 +62,7 @@ def errors(
     starts : evaluations of similar equations, of which the last with as many types serves.
     rough : errors are good to a part in a thousand; the responses to the penalty, and of the
         shares, are those of the start, if there is one.
-    like : a regime that is much alike, of which the kinds of types are taken.
+    like : steps that are much alike, of which the kinds of types are taken.
     """
     eq = discretise(laws, nodes or Nodes(), like)
     length = Packing.of(eq.pencil).length
@@ -111,7 +112,8 @@ def _errors(eq: Equations, start: Evaluation | None, rough: bool) -> Evaluation:
         solution=solution,
         response=response,
         leading_order=eq.labels.leading_order,
-        regime=eq.regime,
+        steps=eq.steps,
+        variables=eq.labels.places.count,
     )
 
 
@@ -127,7 +129,7 @@ def solve_equations(
     eq: Equations, start: Solution | None = None, tolerances: tuple[float, ...] = TOLERANCES
 ) -> Solution:
     """Return the fixed point of the equations: from larger penalties where it is far."""
-    labels, energy = eq.labels, eq.regime.step.laws.neurons.activation.second_moment
+    labels, energy = eq.labels, eq.steps.step.laws.neurons.activation.second_moment
 
     def solution(ridge: float, start: Solution | None) -> Solution:
         try:

@@ -84,7 +84,7 @@ class Refinement:
     @property
     def has_starts(self) -> bool:
         """True if initial weights are types."""
-        return self.cases[0].regime.types.initial is not None
+        return self.cases[0].steps.types.initial is not None
 
 
 @one_blas_thread
@@ -139,12 +139,12 @@ def refine(
         return refine_cases(cases, rtol, start)
     middle = sorted(cases, key=lambda case: case.inputs.label_strength)[len(cases) // 2]
     typical = mean_of(evaluate([middle], first_nodes(middle), start))
-    variables = typical.last.regime.variables
+    variables = typical.last.variables
     if variables > MANY_VARIABLES:
         cases, rtol = laws_of(problem, spectrum, VERY_FEW_DRAWS), LOOSE_TOLERANCE
     draws = evaluate_draws(cases, typical.last)
-    share = float(np.mean([max(x.regime.along_v, x.regime.off_v) for x in draws]))
-    multiplied = float(np.mean([x.regime.step.multiplied_weight for x in draws]))
+    share = float(np.mean([max(x.steps.along_v, x.steps.off_v) for x in draws]))
+    multiplied = float(np.mean([x.steps.step.multiplied_weight for x in draws]))
     largest = LARGE_SHARE if multiplied > MAX_MULTIPLIED_WEIGHT else MAX_SHARE
     if share > largest and spectrum is None:  # bars say what rows of a user are worth
         covered = "steps that leave no direction of the inputs most of a neuron's variance"
@@ -206,14 +206,14 @@ def refine_cases(
     if cases[0].same_rows and cases[0].update.second is None:
         return refine_bins(cases, rtol, start, first)
     first = first or mean_of(evaluate(cases, first_nodes(cases[0]), start))
-    if first.cases[0].regime.steepness < SMALL_STEEPNESS and rtol >= SMALL_ERROR:
+    if first.cases[0].steps.steepness < SMALL_STEEPNESS and rtol >= SMALL_ERROR:
         return replace(first, quadrature_error=SMALL_ERROR)
     if coarser is None:
         coarser = mean_of(evaluate_roughly(cases, scaled(1 / COARSER), first.cases))
     finest, change = first, relative_change(coarser, first)
     error = SHRINKING * change
     for level in range(1, 1 + FINER_LEVELS):
-        if error <= rtol or finest.last.regime.variables > MANY_VARIABLES:
+        if error <= rtol or finest.last.variables > MANY_VARIABLES:
             break
         before, coarser = change, finest
         finest = mean_of(evaluate(cases, scaled(COARSER**level), coarser.last))
@@ -262,8 +262,8 @@ def refine_bins(
 
 def corrected(draws: Sequence[Evaluation], typical: Refinement, rtol: float) -> Refinement:
     """Return the mean over draws times what more nodes do to a typical one of them."""
-    laws = typical.last.regime.step.laws
-    same = [draw for draw in draws if draw.regime.step.laws is laws]
+    laws = typical.last.steps.step.laws
+    same = [draw for draw in draws if draw.steps.step.laws is laws]
     coarse = mean_of(same or evaluate_draws([laws], typical.last))
     enough = max(rtol, OF_ERROR_OF_MEAN * error_of_mean(draws))
     fine, mean = refine_cases([laws], enough, None, typical, coarse), mean_of(draws)
@@ -313,7 +313,7 @@ def evaluate_draws(cases: Sequence[Laws], typical: Evaluation) -> list[Evaluatio
     draws = [typical]
     for laws in cases:
         nodes = nodes_of_draws(laws)
-        draws.append(errors(laws, nodes, draws, rough=True, like=typical.regime))
+        draws.append(errors(laws, nodes, draws, rough=True, like=typical.steps))
     return draws[1:]
 
 
@@ -334,7 +334,7 @@ def error_of_mean(draws: Sequence[Evaluation]) -> float:
     length :math:`b^2` of the learned direction: of what these explain a part is left.
     """
     tests = np.array([draw.test for draw in draws])
-    steps = [draw.regime.step for draw in draws]
+    steps = [draw.steps.step for draw in draws]
     strengths = [step.inputs.label_strength for step in steps]
     balanced = np.column_stack([np.ones(len(tests)), strengths, [step.b**2 for step in steps]])
     balanced /= np.linalg.norm(balanced, axis=0).clip(1e-300)
@@ -358,7 +358,7 @@ def with_bars(problem: Problem, refinement: Refinement) -> Errors:
     accuracy, largest = bars.stated_accuracy(sizes)
     if max(accuracy.train, accuracy.test) > MAX_ACCURACY:
         raise NotConverged(f"uniform theory: nothing is known of this error ({largest.value})")
-    within = [spread(problem, case, case.regime.step.labels.teacher) for case in cases]
+    within = [spread(problem, case, case.steps.step.labels.teacher) for case in cases]
 
     def scatter(kind: str) -> float:
         """Return the deviation of a network: within a case, and between cases."""
@@ -370,8 +370,8 @@ def with_bars(problem: Problem, refinement: Refinement) -> Errors:
     if not refinement.resolved:
         text = f"uniform theory: computed to within {100 * error:.1g} % (see quadrature_error)"
         warnings = (*warnings, AssumptionWarning("uniform", "quadrature_error", text))
-    laws, first = cases[0].regime.step.laws, cases[0]
-    energies = [case.regime.step.labels.energy for case in cases]
+    laws, first = cases[0].steps.step.laws, cases[0]
+    energies = [case.steps.step.labels.energy for case in cases]
     rows = [pi.size for pi in (state.pi for state in first.solution.state.rows)]
     return Errors(
         train=refinement.train,
@@ -382,7 +382,7 @@ def with_bars(problem: Problem, refinement: Refinement) -> Errors:
         accuracy=accuracy.map(lambda value: float(np.hypot(value, np.nan_to_num(error)))),
         spread=spreads,
         quadrature_error=error,
-        nodes=(sum(rows), len(first.regime.types.g)),
+        nodes=(sum(rows), len(first.steps.types.g)),
         label_energy=float("nan") if laws.inputs.isotropic else float(np.mean(energies)),
         warnings=warnings,
         neglected=({term.name.lower(): size for term, size in sizes.items()},),

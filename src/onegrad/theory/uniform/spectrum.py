@@ -75,7 +75,7 @@ class Solutions:
     residual: float = 0.0
 
     def __post_init__(self) -> None:
-        pencil, inputs = self.equations.pencil, self.equations.regime.step.inputs
+        pencil, inputs = self.equations.pencil, self.equations.steps.step.inputs
         omega = pencil.omega
         if inputs.single is not None:  # they make outliers
             omega = np.where(inputs.single, 0.0, omega) / omega[~inputs.single].sum()
@@ -83,7 +83,7 @@ class Solutions:
         self.packing, self.shares = Packing.of(self.pencil), no_shares(self.pencil)
         self.energies = _energies(self.equations)
         # no eigenvalue is larger than their sum
-        self.far = 2 * self.equations.regime.step.laws.neurons.N * sum(self.energies)
+        self.far = 2 * self.equations.steps.step.laws.neurons.N * sum(self.energies)
 
     def at(self, x: float) -> State:
         """Return the solution at an eigenvalue."""
@@ -117,7 +117,7 @@ class Solutions:
         return end or self._reach(x, start, ENTRY_HEIGHTS)  # it may be the first one in the bulk
 
     def _from_above(self, x: float) -> tuple[Numbers, State] | None:
-        laws = self.equations.regime.step.laws
+        laws = self.equations.steps.step.laws
         height = 4 * (1 + sum(self.energies) * (1 + laws.neurons.N / laws.ridge_count) / x)
         heights = height * DESCENT ** -np.arange(np.log(height / RELATIVE_HEIGHT) / np.log(DESCENT))
         start = self._start(-x * (1 + 1j * height))
@@ -167,12 +167,12 @@ class Solutions:
 
 def _energies(eq: Equations) -> tuple[float, float]:
     """Return the mean squares of the mean of a feature given its row, and of the rest."""
-    mean, rest, weight = 0.0, 0.0, eq.regime.types.weight
+    mean, rest, weight = 0.0, 0.0, eq.steps.types.weight
     for rows, readings in zip(eq.labels.populations, eq.labels.readings, strict=True):
         if readings is not None:
             f = readings.features
             mean += float(np.tensordot(rows.mass, f.A**2, axes=2) @ weight)
-            square = f.noise + (f.B1 * eq.regime.types.rho) ** 2
+            square = f.noise + (f.B1 * eq.steps.types.rho) ** 2
             rest += float(np.tensordot(rows.mass, square, axes=2) @ weight)
     return mean, rest
 
@@ -304,7 +304,7 @@ def find_outliers(solutions: Solutions, edge: float, degrees: int) -> list[tuple
     solutions.at(nearest)
     xs = [x for x in sorted(solutions.solved, reverse=True) if x >= nearest]
     counts = [_negative(solutions, x) for x in xs]
-    isotropic = solutions.equations.regime.step.inputs.isotropic
+    isotropic = solutions.equations.steps.step.inputs.isotropic
     outliers = []
     for k in range(counts[0] - 1, counts[-1] - 1, -1):
 
@@ -336,7 +336,7 @@ def _negative(solutions: Solutions, x: float) -> int:
 
     .. math:: n_-(H) - n_-(C) + \sum_rn_-(V_r + Q) + \text{const}.
     """
-    quadratic, inputs = _quadratic(solutions, x), solutions.equations.regime.step.inputs
+    quadratic, inputs = _quadratic(solutions, x), solutions.equations.steps.step.inputs
     count = _negatives(quadratic.H)
     if inputs.single is not None:
         singles = solutions.at(x).G_of_groups.real[inputs.single]
