@@ -19,9 +19,9 @@ import numpy as np
 from settings_files import named_files, read_settings
 
 import onegrad as og
-from onegrad.theory.uniform import evaluation, fit, response
+from onegrad.theory.uniform import discretise, evaluation, fit, response
 from onegrad.theory.uniform.laws import neurons
-from onegrad.theory.uniform.pencil import Shares
+from onegrad.theory.uniform.pencil import Shares, no_shares
 
 Change = Callable[[Any], Any]  # what a name stands for to its replacement
 SMALL = 1e-3  # relative, of squared lengths: none, but a difference can be taken
@@ -40,9 +40,9 @@ def without_own_step(step: Any) -> Any:
     return replace(step, activations=tuple(numbers[:-1]), activation=numbers[-1])
 
 
-def without_shares(labels: Any, state: Any, quadratic: Any) -> Shares:
-    del quadratic
-    return Shares(tuple(0.0 for _ in labels.populations), 0 * state.a, 0 * state.a)
+def without_shares(eq: Any, state: Any, quadratic: Any) -> Shares:
+    del state, quadratic
+    return no_shares(eq.pencil)
 
 
 def rows_of_one_length(function: Any) -> Any:
@@ -57,17 +57,17 @@ TERMS: dict[str, list[tuple[Any, str, Change]]] = {
     "length of a neuron's initial weight": [
         (neurons, "TWO_POINT_NODES", lambda x: 0 * x),
         (
-            evaluation,
+            discretise,
             "neuron_types",
             changed_result(lambda t: replace(t, length_deviation=0.0, s_by_length=0 * t.s)),
         ),
     ],
     "step of a neuron along its own weight": [
-        (evaluation, "take_step", changed_result(without_own_step)),
+        (discretise, "take_step", changed_result(without_own_step)),
     ],
-    "length of a row": [(evaluation, "fresh_rows", rows_of_one_length)],
+    "length of a row": [(discretise, "fresh_rows", rows_of_one_length)],
     "initial weight along v, in the features": [
-        (evaluation, "fresh_features", lambda f: lambda *a: f(*a[:3], 0 * a[3])),
+        (discretise, "fresh_features", lambda f: lambda *a: f(*a[:3], 0 * a[3])),
     ],
     "products of weights along special directions": [
         (fit, "_add_products", lambda _: lambda *a: None),

@@ -163,7 +163,7 @@ def test_loss_and_penalty_are_the_derivatives_of_the_objective(changes):
     solution = solve_equations(equations)
     ones = [np.ones(rows.mass.shape) for rows in equations.pencil.rows]
     parameters = [Parameter(weights=ones), Parameter(ridge=1.0)]
-    response = respond(equations.labels, solution, parameters)
+    response = respond(equations, solution, parameters)
     loss, norm = response.slopes
     assert loss > 0 and norm > 0
     assert loss + BASE.ridge * norm == pytest.approx(response.objective, rel=3e-4)

@@ -19,10 +19,11 @@ from onegrad.theory.uniform.features import (
 )
 from onegrad.theory.uniform.fit import (
     MIN_SIGNAL,
-    LabelProblem,
+    Equations,
     Places,
+    Reading,
+    design_of,
     own_scale,
-    readings_of,
 )
 from onegrad.theory.uniform.laws.labels import along_linear, unit_linear
 from onegrad.theory.uniform.laws.neurons import (
@@ -95,15 +96,6 @@ class Nodes:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """A population of rows, and what ridge and steps read of neurons there."""
-
-    rows: Population
-    features: Features | StepFeatures | None  # of rows of ridge
-    forms: Forms
-
-
-@dataclass(frozen=True)
 class Steps:
     """The neurons and rows that steps leave, and the numbers of them that bars are made of."""
 
@@ -142,23 +134,14 @@ class Steps:
         return float(self.types.weight @ (largest / self.variances))
 
 
-@dataclass(frozen=True)
-class Equations:
-    """Laws with given nodes: all but the unknowns."""
-
-    steps: Steps
-    pencil: Pencil
-    labels: LabelProblem
-
-
 def discretise(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Equations:
     """Return the equations of laws with given nodes.
 
     like : steps that are much alike, of which the kinds of types are taken.
     """
     steps = (one_step if laws.update.second is None else two_steps)(laws, nodes, like)
-    step, types, moments, plane = steps.step, steps.types, steps.moments, steps.plane
-    d, n, s, fields = step.inputs.d, laws.ridge_count, step.inputs.s, steps.constant.shape[1]
+    step, types, d = steps.step, steps.types, steps.step.inputs.d
+    fields = steps.constant.shape[1]
     coherent = steps.second_order and step.coherent != 0.0
     assert steps.test.features is not None
     places = Places(
@@ -172,9 +155,9 @@ def discretise(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Equations
         leaning=tuple(range(types.initial is not None, 1 + step.indices)) * coherent,
     )
     over_a, initial = np.zeros_like(steps.constant), places.initial
-    over_a[:, initial, initial] = 1 / (s[:, None] * types.length)
+    over_a[:, initial, initial] = 1 / (step.inputs.s[:, None] * types.length)
     pencil = Pencil(
-        phi=d / n,
+        phi=d / laws.ridge_count,
         ridge=laws.ridge,
         ratio=laws.neurons.N / d * types.weight,
         omega=step.inputs.omega if types.parts is None else HALVES,
@@ -184,27 +167,17 @@ def discretise(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Equations
         rows=tuple(x.forms for x in steps.readings),
         test=steps.test.forms,
         products=steps.products,
-        isometry=_isometry(step, types, moments),
+        isometry=_isometry(step, types, steps.moments),
     )
-    of_rows = [
-        None
-        if x.features is None
-        else readings_of(places, step, types, moments, x.rows, x.features, plane)
-        for x in (*steps.readings, steps.test)
-    ]
-    assert of_rows[-1] is not None
-    labels = LabelProblem(
-        places,
-        pencil,
-        step,
-        types,
-        n,
-        tuple(x.rows for x in steps.readings),
-        tuple(of_rows[:-1]),
-        of_rows[-1],
-        steps.multiplier_form,
-    )
-    return Equations(steps, pencil, labels)
+
+    def designed(x: Reading) -> Reading:
+        if x.features is None:
+            return x
+        design = design_of(places, step, types, steps.moments, x.rows, x.features, steps.plane)
+        return replace(x, design=design)
+
+    readings = tuple(designed(x) for x in steps.readings)
+    return Equations(replace(steps, readings=readings, test=designed(steps.test)), places, pencil)
 
 
 def one_step(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from onegrad.exceptions import NotConverged
-from onegrad.theory.uniform.discretise import Equations, Nodes, Steps, discretise
-from onegrad.theory.uniform.fit import quadratic_problem, special_shares
+from onegrad.theory.uniform.discretise import Nodes, Steps, discretise
+from onegrad.theory.uniform.fit import Equations, quadratic_problem, special_shares
 from onegrad.theory.uniform.laws.table import Laws
 from onegrad.theory.uniform.pencil import Parameter
 from onegrad.theory.uniform.response import ROUGH_RESPONSE_TOLERANCES, Response, respond
@@ -68,15 +68,11 @@ def errors(
     length = Packing.of(eq.pencil).length
     start = next((x for x in reversed(starts) if len(x.solution.x) == length), None)
     if rough and starts and starts[-1].leading_order:  # draws are compared with one another
-        return _errors(_without_shares(eq), start, rough)
+        return _errors(replace(eq, leading_order=True), start, rough)
     try:
         return _errors(eq, start, rough)
     except NotConverged:
-        return _errors(_without_shares(eq), start, rough=False)
-
-
-def _without_shares(eq: Equations) -> Equations:
-    return replace(eq, labels=replace(eq.labels, leading_order=True))
+        return _errors(replace(eq, leading_order=True), start, rough=False)
 
 
 def _errors(eq: Equations, start: Evaluation | None, rough: bool) -> Evaluation:
@@ -84,10 +80,10 @@ def _errors(eq: Equations, start: Evaluation | None, rough: bool) -> Evaluation:
         solution = solve_equations(eq, start.solution, ROUGH_TOLERANCES)
         packing, before = solution.packing, start.solution.packing
         changes = packing.repacked(start.response.changes[0], before)[None]
-        response = respond(eq.labels, solution, [TEST], changes, ROUGH_RESPONSE_TOLERANCES)
+        response = respond(eq, solution, [TEST], changes, ROUGH_RESPONSE_TOLERANCES)
     else:
         solution = solve_equations(eq, None if start is None else start.solution)
-        response = respond(eq.labels, solution, [TEST, RIDGE])
+        response = respond(eq, solution, [TEST, RIDGE])
     test = response.slopes[0]
     reaction = test / response.slopes_at_shares[0]
     if len(response.slopes) > 1:
@@ -111,9 +107,9 @@ def _errors(eq: Equations, start: Evaluation | None, rough: bool) -> Evaluation:
         reaction=reaction,
         solution=solution,
         response=response,
-        leading_order=eq.labels.leading_order,
+        leading_order=eq.leading_order,
         steps=eq.steps,
-        variables=eq.labels.places.count,
+        variables=eq.places.count,
     )
 
 
@@ -122,20 +118,20 @@ def left_out_error(laws: Laws) -> float:
     eq = discretise(laws, Nodes())
     solution = solve_equations(eq)
     weights = [1 / row.pi**2 if len(row.pi) else row.pi for row in solution.state.rows]
-    return respond(eq.labels, solution, [Parameter(weights=weights)]).slopes[0]
+    return respond(eq, solution, [Parameter(weights=weights)]).slopes[0]
 
 
 def solve_equations(
     eq: Equations, start: Solution | None = None, tolerances: tuple[float, ...] = TOLERANCES
 ) -> Solution:
     """Return the fixed point of the equations: from larger penalties where it is far."""
-    labels, energy = eq.labels, eq.steps.step.laws.neurons.activation.second_moment
+    energy = eq.step.laws.neurons.activation.second_moment
 
     def solution(ridge: float, start: Solution | None) -> Solution:
         try:
             return solve(
                 replace(eq.pencil, ridge=ridge),
-                lambda state: special_shares(labels, state, quadratic_problem(labels, state)),
+                lambda state: special_shares(eq, state, quadratic_problem(eq, state)),
                 energy,
                 start,
                 tolerances,

@@ -26,9 +26,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,6 +49,9 @@ from onegrad.theory.uniform.pencil import (
     no_shares,
 )
 from onegrad.theory.uniform.step import Step
+
+if TYPE_CHECKING:  # which has readings
+    from onegrad.theory.uniform.discretise import Steps
 
 IndexArray = np.ndarray[Any, np.dtype[np.intp]]
 
@@ -109,6 +112,10 @@ class Places:
         """Number of variables."""
         return self.sets + self.block * self.row.fields
 
+    def fields_of(self, rows: Population) -> int:
+        """Return the number of directions and constraints that rows have."""
+        return self.row.fields if rows.rows.step else self.row.directions
+
     def set(self, k: int) -> slice:
         """Return the k-th set."""
         return slice(k * self.types, (k + 1) * self.types)
@@ -137,12 +144,14 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Readings:
-    """Rows of ridge, and how they read what is read directly."""
+class Reading:
+    """A population of rows, and what ridge and steps read of neurons there."""
 
     rows: Population
-    features: Features
-    design: Floats  # (G K, q, variables); multipliers of own scales are in units of 1/a
+    features: Features | StepFeatures | None  # of rows of ridge
+    forms: Forms
+    # (G K, q, variables) of what is read directly, see `design_of`
+    design: Floats = field(default_factory=lambda: np.zeros((0, 1, 0)))
 
     @cached_property
     def seen(self) -> Floats:
@@ -167,19 +176,23 @@ class Readings:
 
 
 @dataclass(frozen=True)
-class LabelProblem:
-    """The labels of a discretised problem."""
+class Equations:
+    """Laws with given nodes: all but the unknowns."""
 
+    steps: Steps
     places: Places
     pencil: Pencil
-    step: Step
-    types: Types
-    n: float
-    populations: tuple[Population, ...]
-    readings: tuple[Readings | None, ...]  # one for each population
-    test: Readings
-    multiplier_form: Floats  # (U,)
     leading_order: bool = False  # without shares
+
+    @property
+    def step(self) -> Step:
+        """The step, with the directions of all steps."""
+        return self.steps.step
+
+    @property
+    def types(self) -> Types:
+        """Types of neurons."""
+        return self.steps.types
 
     @cached_property
     def prior(self) -> Floats:
@@ -220,7 +233,7 @@ class LabelProblem:
         forms = self.pencil.test
         sums = _Sums.zeros(self.places.count, np.dtype(float))
         e = forms.e.reshape(*forms.e.shape[:2], -1)
-        sums.add(self.places, self.test, e, forms.mass, self.places.row.directions)
+        sums.add(self.places, self.steps.test, e, forms.mass)
         return sums
 
 
@@ -243,21 +256,21 @@ class _Sums:
     def add(
         self,
         places: Places,
-        readings: Readings,
+        reading: Reading,
         e: Numbers,
         weight: Numbers,
-        fields: int,  # directions and constraints that the rows have
     ) -> None:
         """Add rows."""
+        fields = places.fields_of(reading.rows)
         R, width = weight.size, e.shape[-1]
-        D, seen, rows = readings.design, readings.seen, readings.rows
-        size, used = D.shape[-1], readings.used
+        D, seen, rows = reading.design, reading.seen, reading.rows
+        size, used = D.shape[-1], reading.used
         e, w, at = e.reshape(R, width), weight.reshape(R, 1), places.direct
         q = D.shape[1]
         moments, label = rows.moments.reshape(R, q, q), rows.label.reshape(R, q)
         weighted = w * e
-        weighted_seen = (w[:, :, None] * readings.seen_read).reshape(-1, size)
-        square = _real_times(readings.design_read.T, weighted_seen)
+        weighted_seen = (w[:, :, None] * reading.seen_read).reshape(-1, size)
+        square = _real_times(reading.design_read.T, weighted_seen)
         self.H[np.ix_(at, at)] += square
         back = _real_times(seen[:, 1 : 1 + fields].reshape(R, -1).T, weighted)
         back = back.T.reshape(width, fields, size)
@@ -276,46 +289,42 @@ class _Sums:
                 self.H[f, g] += block
                 if k != i:
                     self.H[g, f] += block.T
-        self.side[at] += (label[:, used] * w).ravel() @ readings.design_read
-        _add_sides(places, readings, e, w.T, fields, self.side_of_one[None])
+        self.side[at] += (label[:, used] * w).ravel() @ reading.design_read
+        _add_sides(places, reading, e, w.T, self.side_of_one[None])
         self.constant += (weight * rows.label_square).sum()
         self.one += weight.sum()
 
 
 def _add_sides(
     places: Places,
-    readings: Readings,
+    reading: Reading,
     e: Numbers,
     weights: Numbers,  # (L, R)
-    fields: int,
     sides: Numbers,
 ) -> None:
     """Add E[weight Phi] over rows to sides (L, count), in place."""
-    moments = readings.rows.moments[:, :, 0].reshape(len(e), -1)
-    sides[:, places.direct] += weights @ readings.seen[:, 0]
-    for i in range(fields):
+    moments = reading.rows.moments[:, :, 0].reshape(len(e), -1)
+    sides[:, places.direct] += weights @ reading.seen[:, 0]
+    for i in range(places.fields_of(reading.rows)):
         start = places.direction(i).start
         sides[:, start : start + e.shape[-1]] += (weights * moments[:, 1 + i]) @ e
 
 
 def sides_of_functions(
-    labels: LabelProblem, state: State, functions: Callable[[Floats], Floats]
+    eq: Equations, state: State, functions: Callable[[Floats], Floats]
 ) -> tuple[Numbers, Floats]:
     """Return E[f pi Phi], (L, count), and E f^2 over rows of ridge of functions f of the index."""
-    places = labels.places
+    places = eq.places
     sides, squares = list[Numbers](), list[Floats]()
-    for rows, readings, forms, at in zip(
-        labels.populations, labels.readings, labels.pencil.rows, state.rows, strict=True
-    ):
-        if readings is None:
+    for reading, at in zip(eq.steps.readings, state.rows, strict=True):
+        if reading.features is None:
             continue
-        f = functions(rows.kappa)
+        mass, f = reading.forms.mass, functions(reading.rows.kappa)
         f = f.reshape(len(f), -1)
-        fields = places.row.fields if forms.step else places.row.directions
         sides.append(np.zeros((len(f), places.count), at.pi.dtype))
         e = at.e_tilde.reshape(-1, at.e_tilde.shape[-1])
-        _add_sides(places, readings, e, f * (forms.mass * at.pi).ravel(), fields, sides[-1])
-        squares.append(f**2 @ forms.mass.ravel())
+        _add_sides(places, reading, e, f * (mass * at.pi).ravel(), sides[-1])
+        squares.append(f**2 @ mass.ravel())
     return np.sum(sides, axis=0), np.sum(squares, axis=0)
 
 
@@ -340,29 +349,26 @@ class Quadratic:
     C_inverse: Numbers
 
 
-def quadratic_problem(
-    labels: LabelProblem, state: State, parameter: Parameter | None = None
-) -> Quadratic:
+def quadratic_problem(eq: Equations, state: State, parameter: Parameter | None = None) -> Quadratic:
     """Return the quadratic problem of the labels at a point of the equations."""
-    places, a, initial = labels.places, state.a, labels.types.initial
+    places, a, initial = eq.places, state.a, eq.types.initial
     directions = places.row.directions
     sums = _Sums.zeros(places.count, a.dtype)
-    _add_sets(labels, sums.H, state, 0.0 if parameter is None else parameter.test)
-    C, C_inverse = _fields_of_directions(labels, state)
-    _add_directions(labels, sums.H, state, C_inverse)
-    for rows, forms, at in zip(labels.populations, labels.pencil.rows, state.rows, strict=True):
-        if forms.step:
-            _add_moved(places, sums.H, rows, forms, at, labels.pencil.isometry is not None)
+    _add_sets(eq, sums.H, state, 0.0 if parameter is None else parameter.test)
+    C, C_inverse = _fields_of_directions(eq, state)
+    _add_directions(eq, sums.H, state, C_inverse)
+    for reading, at in zip(eq.steps.readings, state.rows, strict=True):
+        if reading.forms.step:
+            _add_moved(places, sums.H, reading, at, eq.pencil.isometry is not None)
     means = places.set(0)
     if initial is not None:  # rows of ridge read T less what the features contain
         for i in np.flatnonzero(initial.index.any(0)):
             _shift(sums.H, means, places.field(int(i), 0), initial.index[:, i])
-    for readings, forms, at in zip(labels.readings, labels.pencil.rows, state.rows, strict=True):
-        if readings is not None:
-            fields = places.row.fields if forms.step else places.row.directions
-            sums.add(places, readings, at.e_tilde, forms.mass * at.pi, fields)
+    for reading, at in zip(eq.steps.readings, state.rows, strict=True):
+        if reading.features is not None:
+            sums.add(places, reading, at.e_tilde, reading.forms.mass * at.pi)
     if parameter is not None and parameter.test:
-        fresh, mass = labels.of_test, parameter.test
+        fresh, mass = eq.of_test, parameter.test
         sums.H += mass * fresh.H
         sums.side += mass * fresh.side
         sums.side_of_one += mass * fresh.side_of_one
@@ -401,13 +407,13 @@ def _turn_starts(sums: Numbers, at: IndexArray, toward: Floats) -> None:
 
 
 def _add_moved(
-    places: Places, H: Numbers, rows: Population, forms: Forms, at: RowState, v_is_fixed: bool
+    places: Places, H: Numbers, reading: Reading, at: RowState, v_is_fixed: bool
 ) -> None:
     """Add E[x_i x_k] X on the fields of directions and constraints, in place.
 
     v_is_fixed : whether no row moves weights along v.
     """
-    f = places.row.fields
+    f, rows, forms = places.row.fields, reading.rows, reading.forms
     moments = rows.moments[:, :, 1 : 1 + f, 1 : 1 + f] if forms.ridge else rows.moments
     weight = np.einsum("gk,gkij->gij", forms.mass, moments)
     if v_is_fixed:
@@ -421,32 +427,32 @@ def _add_moved(
     H[np.ix_(every, every)] += blocks
 
 
-def _add_sets(labels: LabelProblem, H: Numbers, state: State, test: complex) -> None:
+def _add_sets(eq: Equations, H: Numbers, state: State, test: complex) -> None:
     """Add the form of the sets, in place; test is the mass of fresh rows."""
-    places, a = labels.places, state.a
+    places, a = eq.places, state.a
     count = places.sets - places.intercept
-    diagonal = np.tile(1 / (labels.step.inputs.d * a), count // places.types)
-    diagonal[: places.types] = 1 / (labels.step.inputs.d * state.a_free)  # no isometry moves means
-    if labels.types.initial is not None:  # of T0 along q: the types have it
-        of_types = labels.types.initial.square / (labels.step.inputs.d * state.a_initial)
+    diagonal = np.tile(1 / (eq.step.inputs.d * a), count // places.types)
+    diagonal[: places.types] = 1 / (eq.step.inputs.d * state.a_free)  # no isometry moves means
+    if eq.types.initial is not None:  # of T0 along q: the types have it
+        of_types = eq.types.initial.square / (eq.step.inputs.d * state.a_initial)
         diagonal[: places.types] -= of_types
     if places.second_order:
         diagonal[places.scales] = 0.0
-        diagonal[places.multipliers] = -labels.multiplier_form / a
+        diagonal[places.multipliers] = -eq.steps.multiplier_form / a
         scales, multipliers = (
             np.arange(places.count)[x] for x in (places.scales, places.multipliers)
         )
         H[scales, multipliers] += 1 / a
         H[multipliers, scales] += 1 / a
     H[range(count), range(count)] += diagonal
-    if labels.types.length_deviation:
-        _add_lengths(labels, H, state, test)
+    if eq.types.length_deviation:
+        _add_lengths(eq, H, state, test)
 
 
-def _add_lengths(labels: LabelProblem, H: Numbers, state: State, test: complex) -> None:
+def _add_lengths(eq: Equations, H: Numbers, state: State, test: complex) -> None:
     """Add that lengths covary with mean outputs, in place."""
-    places, covariance = labels.places, length_covariance(labels, state, test)
-    form = 1 / (labels.step.inputs.d * state.a * (1 - covariance**2))
+    places, covariance = eq.places, length_covariance(eq, state, test)
+    form = 1 / (eq.step.inputs.d * state.a * (1 - covariance**2))
     means, lengths = (np.arange(places.count)[x] for x in (places.set(0), places.lengths))
     H[means, means] += covariance**2 * form
     H[lengths, lengths] += covariance**2 * form
@@ -454,7 +460,7 @@ def _add_lengths(labels: LabelProblem, H: Numbers, state: State, test: complex) 
     H[lengths, means] -= covariance * form
 
 
-def length_covariance(labels: LabelProblem, state: State, test: complex = 0.0) -> Numbers:
+def length_covariance(eq: Equations, state: State, test: complex = 0.0) -> Numbers:
     r"""Return by how much ridge uses long neurons more, or less, than short ones, (U,).
 
     .. math:: \rho = \frac{E[a\xi]}{E a} = -\frac{\partial\log\delta}{\partial\xi}, \qquad
@@ -464,31 +470,32 @@ def length_covariance(labels: LabelProblem, state: State, test: complex = 0.0) -
     a by :math:`\rho^2` and its product with the squared length by :math:`\rho\sqrt{2/d}`, all of
     relative order 1/d.
     """
-    types, unseen = labels.types, labels.test
+    types, unseen = eq.types, eq.steps.test
+    assert unseen.features is not None
     more = unseen.features.noise_by_length * types.length_deviation
     growth = test * np.tensordot(unseen.rows.mass, more, axes=2)
-    for readings, forms, at in zip(labels.readings, labels.pencil.rows, state.rows, strict=True):
-        if readings is not None:
-            more = readings.features.noise_by_length * types.length_deviation
-            growth = growth + np.tensordot(forms.mass * at.pi, more, axes=2)
-    growth = growth + 2 * linear_energy(labels.pencil, state) * types.length_deviation
+    for reading, at in zip(eq.steps.readings, state.rows, strict=True):
+        if reading.features is not None:
+            more = reading.features.noise_by_length * types.length_deviation
+            growth = growth + np.tensordot(reading.forms.mass * at.pi, more, axes=2)
+    growth = growth + 2 * linear_energy(eq.pencil, state) * types.length_deviation
     covariance = -growth / state.delta
     largest = np.maximum(np.abs(covariance.real), MAX_COVARIANCE)
     return np.asarray(covariance * MAX_COVARIANCE / largest)
 
 
-def _add_directions(labels: LabelProblem, H: Numbers, state: State, C_inverse: Numbers) -> None:
+def _add_directions(eq: Equations, H: Numbers, state: State, C_inverse: Numbers) -> None:
     """Add the form of the fields of directions and constraints without rows, in place."""
-    places, p = labels.places, labels.places.row.directions
+    places, p = eq.places, eq.places.row.directions
     fields = slice(places.sets, places.direction(p).start)
     H[fields, fields] += C_inverse
     for i in range(p):
         f = places.direction(i)
         H[f, f] -= state.Q
-    if labels.mean_weight is not None:
-        means, pull = places.set(0), labels.prior / state.a * labels.mean_weight
+    if eq.mean_weight is not None:
+        means, pull = places.set(0), eq.prior / state.a * eq.mean_weight
         start = state.G_of_groups[:, :, _initial(places)]
-        shift = np.einsum("ir,rfu,ru->ifu", labels.step.row_overlap * labels.halves, start, pull)
+        shift = np.einsum("ir,rfu,ru->ifu", eq.step.row_overlap * eq.halves, start, pull)
         shift = shift.reshape(-1, places.types)
         back = C_inverse @ shift
         H[fields, means] -= back
@@ -505,12 +512,12 @@ def _initial(places: Places) -> slice:
     return slice(places.initial * places.types, (places.initial + 1) * places.types)
 
 
-def _fields_of_directions(labels: LabelProblem, state: State) -> tuple[Numbers, Numbers]:
+def _fields_of_directions(eq: Equations, state: State) -> tuple[Numbers, Numbers]:
     """Return C and its inverse."""
-    p, size = labels.places.row.directions, labels.places.block
-    overlap = labels.step.overlap * labels.halves
-    if labels.step.inputs.isotropic:
-        form = labels.special_form(state)
+    p, size = eq.places.row.directions, eq.places.block
+    overlap = eq.step.overlap * eq.halves
+    if eq.step.inputs.isotropic:
+        form = eq.special_form(state)
         blocks, i = np.zeros_like(form), np.arange(p)
         blocks[i, :, i] = state.G
         form[i, :, i] += state.Q
@@ -519,42 +526,40 @@ def _fields_of_directions(labels: LabelProblem, state: State) -> tuple[Numbers, 
     return C, np.linalg.inv(C)
 
 
-def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> Shares:
+def special_shares(eq: Equations, state: State, quadratic: Quadratic) -> Shares:
     """Return the shares of the special variables in 1/c of rows and in delta."""
-    if labels.leading_order:
-        return no_shares(labels.pencil)
-    places, a, d = labels.places, state.a, labels.step.inputs.d
+    if eq.leading_order:
+        return no_shares(eq.pencil)
+    places, a, d = eq.places, state.a, eq.step.inputs.d
     U, p, size = places.types, places.row.directions, places.block
     stop = places.direction(p).start
     inverse = inverse_of_steps(quadratic.H[:stop, :stop])
     inverse = (inverse + inverse.T) / 2
     first = [*range(U), *([places.sets - 1] if places.intercept else [])]
     counted = np.array([*first, *range(places.sets, stop)])
-    inverse, k, initial = inverse[np.ix_(counted, counted)], len(first), labels.types.initial
+    inverse, k, initial = inverse[np.ix_(counted, counted)], len(first), eq.types.initial
     if initial is not None:
         starts = k + np.arange(p * size).reshape(p, size)[:, _initial(places)]
         inverse[starts[0]], inverse[:, starts[0]] = 0.0, 0.0
         for side in (inverse, inverse.T):
             _turn_starts(side, starts, initial.toward)
-    free = _ReadoutRow.of(labels, state, inverse[:U, :U])
+    free = _ReadoutRow.of(eq, state, inverse[:U, :U])
     of_length: Numbers = np.zeros(U)
-    if labels.types.length_deviation:
-        of_length = length_covariance(labels, state)
+    if eq.types.length_deviation:
+        of_length = length_covariance(eq, state)
     rows: list[Any] = []
-    for population, readings, at in zip(
-        labels.populations, labels.readings, state.rows, strict=True
-    ):
-        if readings is None:
+    for reading, at in zip(eq.steps.readings, state.rows, strict=True):
+        if reading.features is None:
             rows.append(0.0)
             continue
-        total = _share_of_rows(labels, population, readings, at, inverse, k, quadratic.C)
+        total = _share_of_rows(eq, reading.rows, reading.features, at, inverse, k, quadratic.C)
         if free is not None:
             width = at.e.shape[-1]
             square = ((at.e @ free.rows[:width, :width]) * at.e).sum(-1)
-            total = total - population.length[:, None] * square
-        total = total / labels.n
-        more = readings.features.noise_by_length * labels.types.length_deviation
-        total = total + labels.pencil.phi * (more @ (a * of_length))
+            total = total - reading.rows.length[:, None] * square
+        total = total / eq.step.laws.ridge_count
+        more = reading.features.noise_by_length * eq.types.length_deviation
+        total = total + eq.pencil.phi * (more @ (a * of_length))
         rows.append(np.where(total.real > MIN_SHARE_OF_ROWS, total, MIN_SHARE_OF_ROWS))
     neurons = (d * state.a_free - np.diag(inverse)[:U]) / (d * state.a_free) ** 2
     Z, with_means = inverse[k:, k:], inverse[:U, k:]
@@ -569,38 +574,38 @@ def special_shares(labels: LabelProblem, state: State, quadratic: Quadratic) -> 
         cross = shift @ with_means
         Z = Z + cross + cross.T + shift @ inverse[:U, :U] @ shift.T
         with_means = with_means + inverse[:U, :U] @ shift.T
-    if labels.mean_weight is not None:  # of the initial weights less their mean
+    if eq.mean_weight is not None:  # of the initial weights less their mean
         B = np.zeros((p, size, U))
-        along = np.outer(labels.step.row_overlap.sum(1), labels.mean_weight)
+        along = np.outer(eq.step.row_overlap.sum(1), eq.mean_weight)
         B[:, np.arange(U) + places.initial * U, np.arange(U)] = along
         on_means = B.reshape(p * size, U)
         cross = on_means @ with_means
         Z = Z - cross - cross.T + on_means @ inverse[:U, :U] @ on_means.T
     Y = quadratic.C_inverse @ (Z - quadratic.C) @ quadratic.C_inverse
     start = state.G_of_groups[:, :, _initial(places)]
-    overlap = labels.step.overlap * labels.halves
+    overlap = eq.step.overlap * eq.halves
     of_groups = np.tensordot(overlap, Y.reshape(p, size, p, size), ((0, 1), (0, 2)))
-    held = (labels.prior * (start * (of_groups @ start)).sum(1)).sum(0)
+    held = (eq.prior * (start * (of_groups @ start)).sum(1)).sum(0)
     if free is not None:
         held = held - free.neurons
     neurons = neurons - held / (d * a**2) - of_length**2 * state.delta
-    return Shares(tuple(rows), neurons, 2 * labels.types.length_deviation * of_length)
+    return Shares(tuple(rows), neurons, 2 * eq.types.length_deviation * of_length)
 
 
 def _share_of_rows(
-    labels: LabelProblem,
+    eq: Equations,
     rows: Population,
-    readings: Readings,
+    features: Features,
     at: RowState,
     inverse: Numbers,
     k: int,  # number of variables before the fields
     C: Numbers,
 ) -> Numbers:
     """Return n times what the special variables add to 1/c of rows, (G, K)."""
-    places, e = labels.places, at.e
+    places, e = eq.places, at.e
     width, size = e.shape[-1], places.block
-    A: Numbers = readings.features.A
-    initial, start = labels.types.initial, _initial(places)
+    A: Numbers = features.A
+    initial, start = eq.types.initial, _initial(places)
     if initial is not None and width > start.start:  # T^0 along q is a part of the means
         along = rows.moments[..., 0, 1 : 1 + len(initial.toward)] @ initial.toward
         A = A + e[..., start] * (along[..., None] * initial.start)
@@ -628,23 +633,21 @@ class _ReadoutRow:
     neurons: Numbers  # (U,)
 
     @classmethod
-    def of(cls, labels: LabelProblem, state: State, means: Numbers) -> _ReadoutRow | None:
+    def of(cls, eq: Equations, state: State, means: Numbers) -> _ReadoutRow | None:
         """Return it where the residual knows the readout row; `means` are those of alpha."""
-        g = labels.mean_weight
+        g = eq.mean_weight
         if g is None:
             return None
-        inputs, at = labels.step.inputs, _initial(labels.places)
-        part = labels.pencil.omega * inputs.s
-        pull = state.G_of_groups[:, :, at] * (labels.prior / state.a * g)[:, None]
+        inputs, at = eq.step.inputs, _initial(eq.places)
+        part = eq.pencil.omega * inputs.s
+        pull = state.G_of_groups[:, :, at] * (eq.prior / state.a * g)[:, None]
         rows = np.einsum("r,rfu,uv,rgv->fg", part, pull, means, pull, optimize=True)
         less = pull[:, at] - np.diag(g)
-        neurons = np.einsum(
-            "r,ru,rui,ij,ruj->u", part, labels.prior, less, means, less, optimize=True
-        )
+        neurons = np.einsum("r,ru,rui,ij,ruj->u", part, eq.prior, less, means, less, optimize=True)
         return cls(rows, neurons)
 
 
-def readings_of(
+def design_of(
     places: Places,
     step: Step,
     types: Types,
@@ -652,8 +655,11 @@ def readings_of(
     rows: Population,
     features: Features,
     plane: Floats,
-) -> Readings:
-    """Return how rows of ridge read what is read directly."""
+) -> Floats:
+    """Return how rows of ridge read what is read directly, (G K, q, variables).
+
+    Multipliers of own scales are in units of 1/a.
+    """
     variables, g = places.row, types.g / np.sqrt(step.laws.neurons.N)
     D = np.zeros((*rows.mass.shape, variables.count, len(places.direct)))
     means, residual = places.set(0), residual_reading(variables, step, moments)
@@ -686,7 +692,7 @@ def readings_of(
         start = places.sets + (len(places.owners) + i) * places.types
         columns = slice(start, start + places.types)
         _add_products(variables, rows.kappa, features.bend / 2, weights, D, columns)
-    return Readings(rows, features, D.reshape(-1, *D.shape[2:]))
+    return D.reshape(-1, *D.shape[2:])
 
 
 def _mean_along_readout_row(step: Step, types: Types, moments: StepMoments) -> Floats:

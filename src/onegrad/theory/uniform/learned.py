@@ -25,7 +25,7 @@ from onegrad.problem import Problem
 from onegrad.theory.uniform.concerns import ONE_STEP_FIELDS, require_covered
 from onegrad.theory.uniform.discretise import Nodes, discretise
 from onegrad.theory.uniform.evaluation import solve_equations
-from onegrad.theory.uniform.fit import LabelProblem, quadratic_problem
+from onegrad.theory.uniform.fit import Equations, quadratic_problem
 from onegrad.theory.uniform.laws.labels import LabelLaw
 from onegrad.theory.uniform.laws.table import Laws, laws_of
 from onegrad.theory.uniform.pencil import Parameter
@@ -84,23 +84,23 @@ def learned_coefficients(problem: Problem) -> LearnedCoefficients:
     return LearnedCoefficients(target, learned)
 
 
-def _solution(laws: Laws) -> tuple[LabelProblem, Solution]:
+def _solution(laws: Laws) -> tuple[Equations, Solution]:
     equations = discretise(laws, LEARNED_NODES)
-    return equations.labels, solve_equations(equations, None, ROUGH_TOLERANCES)
+    return equations, solve_equations(equations, None, ROUGH_TOLERANCES)
 
 
-def _test_error(labels: LabelProblem, solution: Solution) -> float:
+def _test_error(eq: Equations, solution: Solution) -> float:
     """Return the test error to a part in a thousand."""
     nothing = np.zeros((1, len(solution.x)))
-    return respond(labels, solution, [Parameter(test=1.0)], nothing).slopes[0]
+    return respond(eq, solution, [Parameter(test=1.0)], nothing).slopes[0]
 
 
-def _fitted_coefficients(labels: LabelProblem, solution: Solution) -> Floats:
+def _fitted_coefficients(eq: Equations, solution: Solution) -> Floats:
     """Return the Hermite coefficients of the mean fitted function along the teacher."""
-    places, rows, e = labels.places, labels.test.rows, labels.pencil.test.e
-    quadratic = quadratic_problem(labels, solution.state)
+    places, rows, e = eq.places, eq.steps.test.rows, eq.pencil.test.e
+    quadratic = quadratic_problem(eq, solution.state)
     h = np.linalg.solve(quadratic.H, quadratic.side)
-    fitted = labels.test.design @ h[places.direct]  # (GK, q) on the row variables
+    fitted = eq.steps.test.design @ h[places.direct]  # (GK, q) on the row variables
     e = e.reshape(len(fitted), -1)
     for i in range(places.row.directions):
         start = places.direction(i).start
@@ -109,7 +109,7 @@ def _fitted_coefficients(labels: LabelProblem, solution: Solution) -> Floats:
     along, off, product = (fitted[:, k] for k in (1, 2, places.row.products))
     weighted = normalised_hermite(kappa, MAX_FITTED_DEGREE) * rows.mass.ravel()
     a, b, q = (weighted @ f for f in (fitted[:, 0] + kappa * along, off, math.sqrt(2) * product))
-    theta, k = float(labels.step.overlaps[0]), np.arange(MAX_FITTED_DEGREE + 1)
+    theta, k = float(eq.step.overlaps[0]), np.arange(MAX_FITTED_DEGREE + 1)
     rest = 1 - theta**2
     coefficients = theta**k * a
     coefficients[1:] += np.sqrt(rest * k[1:]) * theta ** (k[1:] - 1) * b[:-1]

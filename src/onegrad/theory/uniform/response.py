@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.theory.uniform.fit import LabelProblem, quadratic_problem, special_shares
+from onegrad.theory.uniform.fit import Equations, quadratic_problem, special_shares
 from onegrad.theory.uniform.pencil import Numbers, Parameter, Shares, State, evaluate
 from onegrad.theory.uniform.solver import COMPLEX_STEP, LinearEquations, Solution
 
@@ -42,7 +42,7 @@ class Response:
 
 
 def respond(
-    labels: LabelProblem,
+    eq: Equations,
     solution: Solution,
     parameters: Sequence[Parameter],
     start: Floats | None = None,
@@ -55,12 +55,12 @@ def respond(
     start : changes with other nodes, or of a similar problem.
     tolerances : of the linear response, before and after each of these updates.
     """
-    pencil, x, shares = labels.pencil, solution.x, solution.shares
+    pencil, x, shares = eq.pencil, solution.x, solution.shares
     packing = solution.packing
-    quadratic = quadratic_problem(labels, solution.state)
+    quadratic = quadratic_problem(eq, solution.state)
     sides = np.column_stack([quadratic.side, quadratic.side_of_one])
     h, h_of_one = np.linalg.solve(quadratic.H, sides).T
-    mean_error = _mean_error(labels)
+    mean_error = _mean_error(eq)
 
     def moved(
         dx: Floats, parameter: Parameter | None = None, change: Shares | None = None
@@ -85,7 +85,7 @@ def respond(
         before, slopes, points = slopes, [], []
         for dx, source in zip(xs, sources, strict=True):
             state = moved(dx, *source)
-            q = quadratic_problem(labels, state, _imaginary(source[0]))
+            q = quadratic_problem(eq, state, _imaginary(source[0]))
             points.append((state, q))
             dH = _derivative(q.H)
             slope = _slope(q.constant, q.side, dH, h)
@@ -95,7 +95,7 @@ def respond(
         if settled or tolerance == tolerances[-1]:
             break
         for k, (state, q) in enumerate(points):
-            moving_shares = special_shares(labels, state, q)
+            moving_shares = special_shares(eq, state, q)
             rows = tuple(_derivative(row) for row in moving_shares.rows)
             initial = _derivative(moving_shares.initial)
             moving[k] = Shares(rows, _derivative(moving_shares.neurons), initial)
@@ -105,10 +105,10 @@ def respond(
     return Response(float(train), tuple(slopes), tuple(slopes_at_shares), xs, log_a)
 
 
-def _mean_error(labels: LabelProblem) -> float:
+def _mean_error(eq: Equations) -> float:
     """Return the squared error of the mean that was taken off, on rows that do not know it."""
-    same = labels.step.laws.same_rows
-    return 0.0 if same else labels.step.labels.fit.mean_error**2
+    same = eq.step.laws.same_rows
+    return 0.0 if same else eq.step.labels.fit.mean_error**2
 
 
 def _imaginary(parameter: Parameter | None) -> Parameter:

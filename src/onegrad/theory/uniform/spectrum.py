@@ -34,8 +34,8 @@ from onegrad.problem import Problem
 from onegrad.theory.spectral_law import MAX_ALIGNMENT_DEGREE, Spectrum, density_grid, make_spikes
 from onegrad.theory.uniform.bars import slope_kurtosis
 from onegrad.theory.uniform.concerns import ONE_STEP_FIELDS, require_covered
-from onegrad.theory.uniform.discretise import Equations, Nodes, discretise
-from onegrad.theory.uniform.fit import Quadratic, quadratic_problem, sides_of_functions
+from onegrad.theory.uniform.discretise import Nodes, discretise
+from onegrad.theory.uniform.fit import Equations, Quadratic, quadratic_problem, sides_of_functions
 from onegrad.theory.uniform.laws.table import Laws, laws_of
 from onegrad.theory.uniform.pencil import Numbers, Parameter, RowState, State, evaluate, no_shares
 from onegrad.theory.uniform.refine import require_derived
@@ -168,12 +168,11 @@ class Solutions:
 def _energies(eq: Equations) -> tuple[float, float]:
     """Return the mean squares of the mean of a feature given its row, and of the rest."""
     mean, rest, weight = 0.0, 0.0, eq.steps.types.weight
-    for rows, readings in zip(eq.labels.populations, eq.labels.readings, strict=True):
-        if readings is not None:
-            f = readings.features
-            mean += float(np.tensordot(rows.mass, f.A**2, axes=2) @ weight)
+    for reading in eq.steps.readings:
+        if (f := reading.features) is not None:
+            mean += float(np.tensordot(reading.rows.mass, f.A**2, axes=2) @ weight)
             square = f.noise + (f.B1 * eq.steps.types.rho) ** 2
-            rest += float(np.tensordot(rows.mass, square, axes=2) @ weight)
+            rest += float(np.tensordot(reading.rows.mass, square, axes=2) @ weight)
     return mean, rest
 
 
@@ -326,7 +325,7 @@ def _form(solutions: Solutions, x: float) -> Floats:
 
 
 def _quadratic(solutions: Solutions, x: float) -> Quadratic:
-    return quadratic_problem(solutions.equations.labels, _real(solutions.at(x)))
+    return quadratic_problem(solutions.equations, _real(solutions.at(x)))
 
 
 def _negative(solutions: Solutions, x: float) -> int:
@@ -368,8 +367,8 @@ def _alignment(solutions: Solutions, x: float, degrees: int) -> Floats:
     def polynomials(index: Floats) -> Floats:
         return normalised_hermite(index, degrees)[1:]
 
-    state, labels = _real(solutions.at(x)), solutions.equations.labels
-    sides, squares = sides_of_functions(labels, state, polynomials)
+    state = _real(solutions.at(x))
+    sides, squares = sides_of_functions(solutions.equations, state, polynomials)
     slope = (after[k] - before[k]) / (2 * h)
     return np.clip(-((sides @ q[:, k]) ** 2) / (x * slope * squares), 0.0, 1.0)
 
