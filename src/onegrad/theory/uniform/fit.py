@@ -239,19 +239,19 @@ class Equations:
 
 @dataclass
 class _Sums:
-    """Sums over rows: E[pi Phi Phi^T], E[pi y Phi], E[pi y^2], and the same for labels of one."""
+    """Sums over rows for labels y, and for labels of one: a mean that was taken off has an error.
+
+    E[pi Phi Phi^T], E[pi y Phi] and E[pi y^2].
+    """
 
     H: Numbers
-    side: Numbers
-    constant: Any
-    side_of_one: Numbers
-    one: Any
+    sides: Numbers  # (2, count)
+    constants: Numbers  # (2,)
 
     @classmethod
     def zeros(cls, count: int, dtype: np.dtype[Any]) -> _Sums:
         """Return empty sums."""
-        side = np.zeros((2, count), dtype)
-        return cls(np.zeros((count, count), dtype), side[0], 0.0, side[1], 0.0)
+        return cls(np.zeros((count, count), dtype), np.zeros((2, count), dtype), np.zeros(2, dtype))
 
     def add(
         self,
@@ -264,7 +264,7 @@ class _Sums:
         fields = places.fields_of(reading.rows)
         R, width = weight.size, e.shape[-1]
         D, seen, rows = reading.design, reading.seen, reading.rows
-        size, used = D.shape[-1], reading.used
+        size = D.shape[-1]
         e, w, at = e.reshape(R, width), weight.reshape(R, 1), places.direct
         q = D.shape[1]
         moments, label = rows.moments.reshape(R, q, q), rows.label.reshape(R, q)
@@ -279,7 +279,6 @@ class _Sums:
             f = slice(start, start + width)
             self.H[f, at] += back[:, i]
             self.H[at, f] += back[:, i].T
-            self.side[f] += (label[:, 1 + i] * w[:, 0]) @ e
             for k in range(i, fields):
                 moment = moments[:, 1 + i, 1 + k]
                 if not moment.any():
@@ -289,25 +288,23 @@ class _Sums:
                 self.H[f, g] += block
                 if k != i:
                     self.H[g, f] += block.T
-        self.side[at] += (label[:, used] * w).ravel() @ reading.design_read
-        _add_sides(places, reading, e, w.T, self.side_of_one[None])
-        self.constant += (weight * rows.label_square).sum()
-        self.one += weight.sum()
+        _add_sides(places, reading, e, w * np.array([label, moments[:, 0]]), self.sides)
+        self.constants += [(weight * rows.label_square).sum(), weight.sum()]
 
 
 def _add_sides(
     places: Places,
     reading: Reading,
     e: Numbers,
-    weights: Numbers,  # (L, R)
+    means: Numbers,  # (L, R, q)
     sides: Numbers,
 ) -> None:
-    """Add E[weight Phi] over rows to sides (L, count), in place."""
-    moments = reading.rows.moments[:, :, 0].reshape(len(e), -1)
-    sides[:, places.direct] += weights @ reading.seen[:, 0]
+    """Add E[f Phi] over rows to sides (L, count), in place, from means of f x weighted by rows."""
+    direct = np.ascontiguousarray(means[:, :, reading.used]).reshape(len(means), -1)
+    sides[:, places.direct] += direct @ reading.design_read
     for i in range(places.fields_of(reading.rows)):
         start = places.direction(i).start
-        sides[:, start : start + e.shape[-1]] += (weights * moments[:, 1 + i]) @ e
+        sides[:, start : start + e.shape[-1]] += means[:, :, 1 + i] @ e
 
 
 def sides_of_functions(
@@ -323,7 +320,9 @@ def sides_of_functions(
         f = f.reshape(len(f), -1)
         sides.append(np.zeros((len(f), places.count), at.pi.dtype))
         e = at.e_tilde.reshape(-1, at.e_tilde.shape[-1])
-        _add_sides(places, reading, e, f * (mass * at.pi).ravel(), sides[-1])
+        moments = reading.rows.moments[:, :, 0].reshape(len(e), -1)
+        means = (f * (mass * at.pi).ravel())[:, :, None] * moments
+        _add_sides(places, reading, e, means, sides[-1])
         squares.append(f**2 @ mass.ravel())
     return np.sum(sides, axis=0), np.sum(squares, axis=0)
 
@@ -336,15 +335,10 @@ def _real_times(left: Floats, right: Numbers) -> Numbers:
     return np.asarray((left @ parts).view(complex))
 
 
-@dataclass(frozen=True)
-class Quadratic:
+@dataclass
+class Quadratic(_Sums):
     """The quadratic problem at a point."""
 
-    H: Numbers
-    side: Numbers
-    constant: Any
-    side_of_one: Numbers  # for labels that are one: a mean that was taken off has an error
-    one: Any
     C: Numbers  # (p FU, p FU) covariance of the fields of directions
     C_inverse: Numbers
 
@@ -370,23 +364,20 @@ def quadratic_problem(eq: Equations, state: State, parameter: Parameter | None =
     if parameter is not None and parameter.test:
         fresh, mass = eq.of_test, parameter.test
         sums.H += mass * fresh.H
-        sums.side += mass * fresh.side
-        sums.side_of_one += mass * fresh.side_of_one
-        sums.constant += mass * fresh.constant
-        sums.one += mass * fresh.one
+        sums.sides += mass * fresh.sides
+        sums.constants += mass * fresh.constants
     if initial is not None:
         every = np.arange(places.count)
         starts = np.array([every[places.field(i, places.initial)] for i in range(directions)])
-        for sums_of_rows in (sums.H, sums.H.T, sums.side, sums.side_of_one):
+        for sums_of_rows in (sums.H, sums.H.T, sums.sides.T):
             _turn_starts(sums_of_rows, starts, initial.toward)
         start = places.field(0, places.initial)
         _shift(sums.H, means, start, initial.start)
-        for side in (sums.side, sums.side_of_one):
-            side[means] += initial.start * side[start]
-            side[start] = 0.0
+        sums.sides[:, means] += initial.start * sums.sides[:, start]
+        sums.sides[:, start] = 0.0
         sums.H[start], sums.H[:, start] = 0.0, 0.0
         sums.H[start, start] = np.eye(places.types)
-    return Quadratic(sums.H, sums.side, sums.constant, sums.side_of_one, sums.one, C, C_inverse)
+    return Quadratic(sums.H, sums.sides, sums.constants, C, C_inverse)
 
 
 def _shift(H: Numbers, means: slice, field: slice, shift: Floats) -> None:

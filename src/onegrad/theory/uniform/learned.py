@@ -99,7 +99,7 @@ def _fitted_coefficients(eq: Equations, solution: Solution) -> Floats:
     """Return the Hermite coefficients of the mean fitted function along the teacher."""
     places, rows, e = eq.places, eq.steps.test.rows, eq.pencil.test.e
     quadratic = quadratic_problem(eq, solution.state)
-    h = np.linalg.solve(quadratic.H, quadratic.side)
+    h = np.linalg.solve(quadratic.H, quadratic.sides[0])
     fitted = eq.steps.test.design @ h[places.direct]  # (GK, q) on the row variables
     e = e.reshape(len(fitted), -1)
     for i in range(places.row.directions):

@@ -58,9 +58,7 @@ def respond(
     pencil, x, shares = eq.pencil, solution.x, solution.shares
     packing = solution.packing
     quadratic = quadratic_problem(eq, solution.state)
-    sides = np.column_stack([quadratic.side, quadratic.side_of_one])
-    h, h_of_one = np.linalg.solve(quadratic.H, sides).T
-    mean_error = _mean_error(eq)
+    h, weights = np.linalg.solve(quadratic.H, quadratic.sides.T).T, _weights_of_labels(eq)
 
     def moved(
         dx: Floats, parameter: Parameter | None = None, change: Shares | None = None
@@ -87,9 +85,8 @@ def respond(
             state = moved(dx, *source)
             q = quadratic_problem(eq, state, _imaginary(source[0]))
             points.append((state, q))
-            dH = _derivative(q.H)
-            slope = _slope(q.constant, q.side, dH, h)
-            slopes.append(slope + mean_error * _slope(q.one, q.side_of_one, dH, h_of_one))
+            slope = _derivative(q.constants) - 2 * (_derivative(q.sides) * h).sum(1)
+            slopes.append(float(weights @ (slope + ((h @ _derivative(q.H)) * h).sum(1))))
         slopes_at_shares = slopes_at_shares or slopes
         settled = before and np.allclose(slopes, before, rtol=SETTLED, atol=0.0)
         if settled or tolerance == tolerances[-1]:
@@ -100,15 +97,14 @@ def respond(
             initial = _derivative(moving_shares.initial)
             moving[k] = Shares(rows, _derivative(moving_shares.neurons), initial)
     log_a = tuple(packing.unpack(dx)[-1] for dx in xs)
-    train = quadratic.constant - quadratic.side @ h
-    train += mean_error * (quadratic.one - quadratic.side_of_one @ h_of_one)
+    train = weights @ (quadratic.constants - (quadratic.sides * h).sum(1))
     return Response(float(train), tuple(slopes), tuple(slopes_at_shares), xs, log_a)
 
 
-def _mean_error(eq: Equations) -> float:
-    """Return the squared error of the mean that was taken off, on rows that do not know it."""
+def _weights_of_labels(eq: Equations) -> Floats:
+    """Return one, and the squared error of a mean that was taken off on rows that know it not."""
     same = eq.step.laws.same_rows
-    return 0.0 if same else eq.step.labels.fit.mean_error**2
+    return np.array([1.0, 0.0 if same else eq.step.labels.fit.mean_error**2])
 
 
 def _imaginary(parameter: Parameter | None) -> Parameter:
@@ -134,8 +130,3 @@ def _moved_shares(shares: Shares, change: Shares) -> Shares:
 
 def _derivative(values: Numbers) -> Floats:
     return np.asarray(np.imag(values) / COMPLEX_STEP)
-
-
-def _slope(constant: Numbers, side: Numbers, dH: Floats, h: Floats) -> float:
-    """Return the derivative of constant - side.h at H h = side."""
-    return float(_derivative(constant) - 2 * _derivative(side) @ h + h @ dH @ h)
