@@ -43,7 +43,6 @@ from onegrad.theory.uniform.laws.rows import (
     RowVariables,
     StepMoments,
     fresh_rows,
-    fresh_rows_in_a_plane,
     points_of_step,
     row_sizes,
     rows_by_index,
@@ -183,7 +182,7 @@ def discretise(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Equations
 def one_step(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
     """Return what one step leaves."""
     step, deviation, points, moments = _first_step(laws, laws.same_rows)
-    inputs, phi, n = step.inputs, step.inputs.d / laws.ridge_count, laws.ridge_count
+    inputs, phi = step.inputs, step.inputs.d / laws.ridge_count
     law = like.readouts if like else readouts(step, moments, nodes.readout)
     types = neuron_types(step, moments, law)
     plane = weights_in_the_plane(step, types, moments)
@@ -211,14 +210,10 @@ def one_step(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
             return rows_of_both(step, rows, points, moments, variables, nodes.bins, per_bin, second)
         if rows.step:
             return rows_of_step(step, rows, points, moments, nodes.residual)
-        mass, replaced = rows.count / n, rows is not UNSEEN
-        if second is not None:
-            mass = mass if replaced else 1.0
-            of_plane = step, rows, variables, rule, index_nodes, deviation, mass, replaced, second
-            return fresh_rows_in_a_plane(*of_plane)
-        return fresh_rows(
-            step, rows, variables, rule, index_nodes, deviation, mass if replaced else 1.0, replaced
-        )
+        replaced = rows is not UNSEEN
+        mass = rows.count / laws.ridge_count if replaced else 1.0
+        of_index = step, rows, variables, rule, index_nodes
+        return fresh_rows(*of_index, deviation, mass, replaced, second)
 
     def features(rows: Population) -> Features | None:
         if not rows.rows.ridge:

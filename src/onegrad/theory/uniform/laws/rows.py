@@ -633,97 +633,96 @@ def fresh_rows(
     deviation: float,
     mass: float,
     replaced: bool,
+    second: Floats | None = None,
 ) -> Population:
     """Return rows that the step has not seen: nodes of the index for each of their sizes.
 
+    Given the nodes coordinates are normal, with means and a covariance C.
+
     deviation : of the squared length.
     replaced : whether a part of the labels belongs to other rows.
+    second : (p,) direction off v, along which rows have nodes too; labels have one index then.
     """
     labels = step.labels if replaced else replace(step.labels, replaced=0.0)
-    x, p = rule.nodes(nodes)
-    (scales, weights), isotropic = step.inputs.scales, step.inputs.isotropic
-    groups, m, q = (2 * len(scales), nodes), step.indices, variables.count
+    (scales, weights), isotropic, size = step.inputs.scales, step.inputs.isotropic, step.directions
     scale, signs = np.tile(scales, 2), np.repeat(TWO_POINT_NODES, len(scales))  # longer rows first
     lengths = scale * (1 + signs * deviation)
-    special = lengths if isotropic else scale * (1 + signs * SMALL_LENGTH)
-    kappa = np.outer(np.sqrt(scale), x).ravel()
-    p = np.outer(np.tile(weights, 2) / 2, p).ravel()
-    Y0, Y1, hessian, Y2 = labels_given_index(
-        labels, step.overlaps, kappa, np.repeat(special, nodes), p, fit=step.labels.fit
-    )
-    length = np.repeat(lengths if isotropic else scale, nodes)
-    moments, label = np.zeros((len(p), q, q)), np.zeros((len(p), q))
-    moments[:, 0, 0], moments[:, 1, 1] = 1.0, kappa**2
-    moments[:, 0, 1] = moments[:, 1, 0] = kappa
-    off = range(2, 1 + step.directions)
-    moments[:, off, off] = length[:, None]
-    label[:, 0], label[:, 1] = Y0, kappa * Y0
-    label[:, 2 : 2 + m] = (Y1 * np.sqrt(length)).T
+    length, off, t = (lengths if isotropic else scale)[:, None], np.eye(size - 1), None
+    x, p = rule.nodes(nodes)
+    if second is not None:
+        off = off - np.outer(second[1:], second[1:])
+        x, t, p = _with_second_index(x, p, step.inputs)
+        t = np.sqrt(length) * t
+    p = np.tile(weights, 2)[:, None] / 2 * p
+    groups = p.shape
+    mean, C = np.zeros((*groups, 1 + size)), np.zeros((*groups, 1 + size, 1 + size))
+    mean[..., 0], mean[..., 1] = 1.0, np.sqrt(scale)[:, None] * x
+    C[..., 2:, 2:] = off * length[..., None, None]
+    if t is None or second is None:
+        special = lengths if isotropic else scale * (1 + signs * SMALL_LENGTH)
+        of_labels = _labels_by_index(step, labels, mean[..., 1], special, length, p)
+    else:
+        mean[..., 2:] = t[..., None] * second[1:]
+        of_labels = _labels_in_a_plane(step, labels, mean, C, p)
+    value, first, hessian, square = of_labels
+    moments = np.zeros((*groups, variables.count, variables.count))
+    label = np.zeros((*groups, variables.count))
+    at = [*range(1 + size), *range(variables.products, variables.products + len(variables.pairs))]
+    moments[..., np.array(at)[:, None], at] = _normal_moments(mean, C, variables)
+    label[..., : 1 + size] = value[..., None] * mean + first
     for place, (i, k) in enumerate(variables.pairs, variables.products):
-        same = float(i == k)
-        excess = same * (length - 1)
-        moments[:, place, 0] = moments[:, 0, place] = excess
-        moments[:, place, 1] = moments[:, 1, place] = kappa * excess
-        moments[:, place, place] = (1 + 2 * same) * length**2 - same * (2 * length - 1)
-        label[:, place] = length * (length * hessian[i, k] + same * Y0) - same * Y0
-        for other, (j, h) in enumerate(variables.pairs, variables.products):
-            if i == k and j == h and other != place:
-                moments[:, place, other] = (length - 1) ** 2
+        a, b = 2 + i, 2 + k
+        products = mean[..., a] * mean[..., b] + C[..., a, b] - (i == k)
+        leaning = mean[..., a] * first[..., b] + mean[..., b] * first[..., a]
+        label[..., place] = value * products + leaning + hessian[..., i, k]
     none = np.zeros(groups)
     return Population(
         rows,
         lengths,
         none[:, 0],
         none[:, 0],
-        mass=mass * p.reshape(groups),
-        kappa=kappa.reshape(groups),
+        mass=mass * p,
+        kappa=mean[..., 1],
         residual=none,
-        moments=moments.reshape(*groups, q, q),
-        label=label.reshape(*groups, q),
-        label_square=(Y0**2 + (Y1**2).sum(0) + Y2).reshape(groups),
+        moments=moments,
+        label=label,
+        label_square=square,
+        second=t,
     )
 
 
-def fresh_rows_in_a_plane(
-    step: Step,
-    rows: Rows,
-    variables: RowVariables,
-    rule: GradedRule,
-    nodes: int,
-    deviation: float,
-    mass: float,
-    replaced: bool,
-    second: Floats,  # (p,) direction off v
-) -> Population:
-    """Return rows that the step has not seen, with nodes of two indices: along v and off it.
-
-    Given both, coordinates are normal: with means m along the second direction and a covariance C,
-    and labels of one index have Hermite coefficients along what is left of it.
-    """
-    labels = step.labels if replaced else replace(step.labels, replaced=0.0)
-    (scales, weights), isotropic, d = step.inputs.scales, step.inputs.isotropic, step.inputs.d
-    x, p = rule.nodes(nodes)
+def _with_second_index(x: Floats, p: Floats, inputs: Inputs) -> tuple[Floats, Floats, Floats]:
+    """Return nodes of an index with nodes of a second one at each, and their probabilities."""
     t, q = gauss_hermite(SECOND_POINTS)
-    q = q * (_fixed_length_density(t[None], d) if isotropic else 1.0)
-    p, t = np.outer(p, q / q.sum()).ravel(), np.tile(t, nodes)
+    q = q * (_fixed_length_density(t[None], inputs.d) if inputs.isotropic else 1.0)
+    p, t = np.outer(p, q / q.sum()).ravel(), np.tile(t, len(x))
     t = t - p @ t
-    t = t / np.sqrt(p @ t**2)
-    scale, signs = np.tile(scales, 2), np.repeat(TWO_POINT_NODES, len(scales))
-    lengths = scale * (1 + signs * deviation)
-    length = (lengths if isotropic else scale)[:, None]
-    kappa = np.sqrt(scale)[:, None] * np.repeat(x, SECOND_POINTS)
-    t, p = np.sqrt(length) * t, np.tile(weights, 2)[:, None] / 2 * p
-    groups, size = p.shape, step.directions
-    mean = np.zeros((*groups, 1 + size))
-    mean[..., 0], mean[..., 1] = 1.0, kappa
-    mean[..., 2:] = t[..., None] * second[1:]
-    C = np.zeros((*groups, 1 + size, 1 + size))
-    C[..., 2:, 2:] = (np.eye(size - 1) - np.outer(second[1:], second[1:])) * length[..., None, None]
-    coordinates = _normal_moments(mean, C, variables)
-    m, count = step.indices, variables.count
-    moments, label = np.zeros((*groups, count, count)), np.zeros((*groups, count))
-    at = [*range(1 + size), *range(variables.products, variables.products + len(variables.pairs))]
-    moments[..., np.array(at)[:, None], at] = coordinates
+    return np.repeat(x, SECOND_POINTS), t / np.sqrt(p @ t**2), p
+
+
+def _labels_by_index(
+    step: Step, labels: LabelLaw, kappa: Floats, special: Floats, length: Floats, p: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return E y, Cov(y, x), E[y (x - Ex)(x - Ex)^T] less E y C, and E y^2, given the index.
+
+    special : (G,) squared lengths, of which labels know the curvature.
+    """
+    groups, m = kappa.shape, step.indices
+    norm = np.repeat(special, groups[1])
+    Y0, Y1, hessian, Y2 = labels_given_index(
+        labels, step.overlaps, kappa.ravel(), norm, p.ravel(), fit=step.labels.fit
+    )
+    first = np.zeros((*groups, 1 + step.directions))
+    first[..., 2 : 2 + m] = Y1.T.reshape(*groups, m) * np.sqrt(length)[..., None]
+    hessian = np.moveaxis(hessian, -1, 0).reshape(*groups, m, m) * (length**2)[..., None, None]
+    return Y0.reshape(groups), first, hessian, (Y0**2 + (Y1**2).sum(0) + Y2).reshape(groups)
+
+
+def _labels_in_a_plane(
+    step: Step, labels: LabelLaw, mean: Floats, C: Floats, p: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the same given two indices, of labels of one index: by its Hermite coefficients."""
+    m, size = step.indices, step.directions
     # the teacher's index is a + g.eta, eta with the covariance C
     root = np.zeros((m, 1 + size))
     root[:, 1], root[:, 2 : 2 + m] = step.overlaps, off_root(step.overlaps)
@@ -736,48 +735,22 @@ def fresh_rows_in_a_plane(
         for shift in (LABEL_BEND_STEP, -LABEL_BEND_STEP)
     )
     value, slope, square = gaussian_averages(f, mean @ g, spread)
-    slope = slope / spread
     bend = (above.slope - below.slope) / spread / (2 * LABEL_BEND_STEP)
     own_labels = 1 - labels.replaced
-    value, slope, bend = (
-        own_labels * value + labels.replaced * labels.mean,
-        own_labels * slope,
-        own_labels * bend,
-    )
+    value = own_labels * value + labels.replaced * labels.mean
     square = own_labels * square + labels.replaced * labels.square
     square = square + (labels.square - float((p * square).sum())) + labels.noise**2
-    Cg = C @ g
-    label[..., : 1 + size] = value[..., None] * mean + slope[..., None] * Cg
-    fit = labels.fit
-    linear = np.zeros(1 + size)
-    linear[0] = fit.mean
-    if fit.has_direction:
-        linear += np.append(fit.linear, fit.noise) @ root
-    square = square - 2 * label[..., : 1 + size] @ linear
-    square = square + np.einsum(
-        "...ik,i,k->...", coordinates[..., : 1 + size, : 1 + size], linear, linear
-    )
-    for place, (i, k) in enumerate(variables.pairs):
-        a, b = 2 + i, 2 + k
-        first = mean[..., a] * Cg[..., b] + mean[..., b] * Cg[..., a]
-        products = mean[..., a] * mean[..., b] + C[..., a, b] - (i == k)
-        of_pair = value * products + slope * first + bend * Cg[..., a] * Cg[..., b]
-        label[..., variables.products + place] = of_pair
-    label[..., at] -= np.einsum("...qi,i->...q", coordinates[..., : 1 + size], linear)
-    none = np.zeros(groups)
-    return Population(
-        rows,
-        lengths,
-        none[:, 0],
-        none[:, 0],
-        mass=mass * p,
-        kappa=kappa,
-        residual=none,
-        moments=moments,
-        label=label,
-        label_square=square,
-        second=t,
-    )
+    Cg, linear = C @ g, np.zeros(1 + size)
+    linear[0] = labels.fit.mean
+    if labels.fit.has_direction:
+        linear += np.append(labels.fit.linear, labels.fit.noise) @ root
+    first = (own_labels * slope / spread)[..., None] * Cg
+    along = Cg[..., 2 : 2 + m]
+    hessian = (own_labels * bend)[..., None, None] * along[..., :, None] * along[..., None, :]
+    # less a fit
+    removed, moved = mean @ linear, C @ linear
+    square = square - 2 * (value * removed + first @ linear) + removed**2 + moved @ linear
+    return value - removed, first - moved, hessian, square
 
 
 def _normal_moments(mean: Floats, C: Floats, variables: RowVariables) -> Floats:
