@@ -1,6 +1,7 @@
 """Out of scope raises one line; outside the checked range warns; no convergence has numbers."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -146,10 +147,11 @@ def test_an_error_of_which_nothing_is_known_is_none(monkeypatch):
 @pytest.mark.parametrize("activation", ["softplus", "tanh", "H1 + H2/2"])
 def test_the_noise_of_long_neurons_is_the_derivative_of_the_noise(activation):
     sigma, mean = Problem(n=20, d=10, N=10, activation=activation).sigma, np.linspace(-1, 1, 5)
-    at = [averaged_features(sigma, mean, np.full(5, s), 0.0) for s in (0.99, 1.0, 1.01)]
+    types = SimpleNamespace(grown=0.5, own_reading=0.0, size=1.0)  # a length is the variance
+    at = [averaged_features(sigma, types, 1.0, mean, np.full(5, s), 0.0) for s in (0.99, 1.0, 1.01)]
     difference = (at[2].noise - at[0].noise) / (1.01**2 - 0.99**2)
     np.testing.assert_allclose(
-        at[1].noise_by_variance, difference, rtol=0.15, atol=1e-3
+        at[1].noise_by_length, difference, rtol=0.15, atol=1e-3
     )  # steps of 0.25
 
 

@@ -29,7 +29,7 @@ of :math:`\rho^2`, its Hermite parts of degree three and more are read by variab
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -79,7 +79,7 @@ class Features:
     A_by_own: Floats  # derivative of A by the neuron's own scale
     A_by_length: Floats  # and by the relative length of its initial weight
     noise_by_length: Floats  # the same of C^2
-    chaos: tuple[Floats, ...]
+    chaos: tuple[Floats, ...] = field(default=(), kw_only=True)
     products: tuple[Floats, ...] = field(default=(), kw_only=True)  # readings of products of inputs
 
 
@@ -113,7 +113,6 @@ def features_of_step(
     return StepFeatures(
         A=A,
         B1=B1,
-        chaos=(),
         third=np.zeros_like(A),
         B0=of["initial"],
         beta=beta,
@@ -229,11 +228,11 @@ def fresh_features(step: Step, types: Types, rows: Population, plane: Floats) ->
         variance = variance + V * (t**2 - square_length) + 2 * on_second[:, 0] * kappa * t
     deviation = np.sqrt(np.maximum(variance, MIN_VARIANCE * types.rho**2))
 
-    features = averaged_features(sigma, mean, deviation, deviation_of_length)
-    bend, noise = features.bend, features.noise
+    features = averaged_features(sigma, types, square_length, mean, deviation, deviation_of_length)
+    noise = features.noise
     chaos: tuple[Floats, ...] = ()
     if (along_v / types.rho**2).max() > CHAOS_SHARE:
-        quadratic = along_v * bend * (kappa**2 - step.inputs.isotropic)
+        quadratic = along_v * features.bend * (kappa**2 - step.inputs.isotropic)
         noise = np.maximum(noise - quadratic**2 / 2, 0.0)  # products are read (`fit`)
         chaos = (
             ()
@@ -244,36 +243,18 @@ def fresh_features(step: Step, types: Types, rows: Population, plane: Floats) ->
         )
         for part in chaos:
             noise = np.maximum(noise - part**2, 0.0)
-    by_length = 2 * types.grown * square_length  # derivative of the variance
-    return Features(
-        A=features.A,
-        B1=features.B1,
-        noise=noise,
-        bend=bend,
-        third=features.third,
-        A_by_own=bend * types.own_reading * types.size * square_length,
-        A_by_length=bend / 2 * by_length,
-        noise_by_length=features.noise_by_variance * by_length,
-        chaos=chaos,
-    )
-
-
-@dataclass(frozen=True)
-class AveragedFeatures:
-    """Gaussian equivalent of sigma(m + s z), and what its noise grows by with s^2."""
-
-    A: Floats
-    B1: Floats
-    noise: Floats
-    bend: Floats
-    third: Floats
-    noise_by_variance: Floats
+    return replace(features, noise=noise, chaos=chaos)
 
 
 def averaged_features(
-    sigma: Function, mean: Floats, deviation: Floats, deviation_of_length: float
-) -> AveragedFeatures:
-    r"""Return the features of rows that no step has seen.
+    sigma: Function,
+    types: Types,
+    length: Floats,
+    mean: Floats,
+    deviation: Floats,
+    deviation_of_length: float,
+) -> Features:
+    r"""Return the features sigma(m + s z) of rows that no step has seen.
 
     .. math:: C^2 = E\sigma^2 - A^2 - s^2B_1^2, \qquad
         \frac{\partial}{\partial s^2}Ef(m + sz) = \frac12\frac{\partial^2}{\partial m^2}Ef(m + sz)
@@ -292,13 +273,17 @@ def averaged_features(
     third = (above[1] - 2 * B1 + below[1]) / BEND_STEP**2
     square_by_variance = (above[2] - 2 * square + below[2]) / (2 * BEND_STEP**2)
     variance = deviation**2
-    return AveragedFeatures(
-        A,
-        B1,
-        np.maximum(square - A**2 - variance * B1**2, 0.0),
-        bend,
-        third,
-        square_by_variance - A * bend - B1**2 - variance * B1 * third,
+    noise_by_variance = square_by_variance - A * bend - B1**2 - variance * B1 * third
+    by_length = 2 * types.grown * length  # derivative of the variance
+    return Features(
+        A=A,
+        B1=B1,
+        noise=np.maximum(square - A**2 - variance * B1**2, 0.0),
+        bend=bend,
+        third=third,
+        A_by_own=bend * types.own_reading * types.size * length,
+        A_by_length=bend / 2 * by_length,
+        noise_by_length=noise_by_variance * by_length,
     )
 
 

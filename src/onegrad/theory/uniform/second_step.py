@@ -812,16 +812,4 @@ def fresh_features(second: SecondStep, rows: Population, X: Floats) -> Features:
     variance = types.rho**2 * length + second.plane[:, 0, 0] * (rows.kappa[..., None] ** 2 - 1)
     deviation = np.sqrt(np.maximum(variance, MIN_VARIANCE * types.rho**2))
     spread = abs(float(np.ptp(rows.length))) / 2
-    features = averaged_features(sigma, mean, deviation, spread)
-    by_length = 2 * types.grown * length  # derivative of the variance
-    return Features(
-        A=features.A,
-        B1=features.B1,
-        noise=features.noise,
-        bend=features.bend,
-        third=features.third,
-        A_by_own=features.bend * types.own_reading * types.size * length,
-        A_by_length=features.bend / 2 * by_length,
-        noise_by_length=features.noise_by_variance * by_length,
-        chaos=(),
-    )
+    return averaged_features(sigma, types, length, mean, deviation, spread)

@@ -155,7 +155,6 @@ def seen_features(second: SecondStep, rows: Population, X: Floats, kappa: Floats
         A_by_own=slope * types.size + bend * own_across,
         A_by_length=slope * types.along + bend * (types.grown - types.along**2),
         noise_by_length=0 * A,
-        chaos=(),
         B0=B0,
         beta=beta0,
         A_by_r=0 * A,
