@@ -534,7 +534,7 @@ def special_shares(eq: Equations, state: State, quadratic: Quadratic) -> Shares:
         inverse[starts[0]], inverse[:, starts[0]] = 0.0, 0.0
         for side in (inverse, inverse.T):
             _turn_starts(side, starts, initial.toward)
-    free = _ReadoutRow.of(eq, state, inverse[:U, :U])
+    off_row = _off_readout_row(eq, state, inverse[:U, :U])
     of_length: Numbers = np.zeros(U)
     if eq.types.length_deviation:
         of_length = length_covariance(eq, state)
@@ -544,41 +544,35 @@ def special_shares(eq: Equations, state: State, quadratic: Quadratic) -> Shares:
             rows.append(0.0)
             continue
         total = _share_of_rows(eq, reading.rows, reading.features, at, inverse, k, quadratic.C)
-        if free is not None:
+        if off_row is not None:
             width = at.e.shape[-1]
-            square = ((at.e @ free.rows[:width, :width]) * at.e).sum(-1)
+            square = ((at.e @ off_row[0][:width, :width]) * at.e).sum(-1)
             total = total - reading.rows.length[:, None] * square
         total = total / eq.step.laws.ridge_count
         more = reading.features.noise_by_length * eq.types.length_deviation
         total = total + eq.pencil.phi * (more @ (a * of_length))
         rows.append(np.where(total.real > MIN_SHARE_OF_ROWS, total, MIN_SHARE_OF_ROWS))
     neurons = (d * state.a_free - np.diag(inverse)[:U]) / (d * state.a_free) ** 2
-    Z, with_means = inverse[k:, k:], inverse[:U, k:]
+    # parts of fields in the means: of types, and of initial weights along the readout row
+    shift, each = np.zeros((p, places.fields, U, U)), np.arange(U)
     if initial is not None:
         less = initial.square * np.diag(inverse)[:U] - d * state.a_initial
         neurons = neurons + less / (d * a) ** 2
-        shift = np.zeros((p * size, U))
-        by_direction = shift.reshape(p, places.fields, U, U)
-        each = np.arange(U)
-        by_direction[:, 0, each, each] = initial.index.T
-        by_direction[:, places.initial, each, each] = np.outer(initial.toward, initial.start)
-        cross = shift @ with_means
-        Z = Z + cross + cross.T + shift @ inverse[:U, :U] @ shift.T
-        with_means = with_means + inverse[:U, :U] @ shift.T
-    if eq.mean_weight is not None:  # of the initial weights less their mean
-        B = np.zeros((p, size, U))
-        along = np.outer(eq.step.row_overlap.sum(1), eq.mean_weight)
-        B[:, np.arange(U) + places.initial * U, np.arange(U)] = along
-        on_means = B.reshape(p * size, U)
-        cross = on_means @ with_means
-        Z = Z - cross - cross.T + on_means @ inverse[:U, :U] @ on_means.T
+        shift[:, 0, each, each] = initial.index.T
+        shift[:, places.initial, each, each] = np.outer(initial.toward, initial.start)
+    if eq.mean_weight is not None:
+        of_row = np.outer(eq.step.row_overlap.sum(1), eq.mean_weight)
+        shift[:, places.initial, each, each] -= of_row
+    on_means = shift.reshape(p * size, U)
+    cross = on_means @ inverse[:U, k:]
+    Z = inverse[k:, k:] + cross + cross.T + on_means @ inverse[:U, :U] @ on_means.T
     Y = quadratic.C_inverse @ (Z - quadratic.C) @ quadratic.C_inverse
     start = state.G_of_groups[:, :, _initial(places)]
     overlap = eq.step.overlap * eq.halves
     of_groups = np.tensordot(overlap, Y.reshape(p, size, p, size), ((0, 1), (0, 2)))
     held = (eq.prior * (start * (of_groups @ start)).sum(1)).sum(0)
-    if free is not None:
-        held = held - free.neurons
+    if off_row is not None:
+        held = held - off_row[1]
     neurons = neurons - held / (d * a**2) - of_length**2 * state.delta
     return Shares(tuple(rows), neurons, 2 * eq.types.length_deviation * of_length)
 
@@ -616,26 +610,21 @@ def _share_of_rows(
     return total
 
 
-@dataclass(frozen=True)
-class _ReadoutRow:
-    """Initial weights off the readout row: an imaginary random direction."""
+def _off_readout_row(eq: Equations, state: State, means: Numbers) -> tuple[Numbers, Numbers] | None:
+    """Return the forms of initial weights off the readout row, (FU, FU), and in delta, (U,).
 
-    rows: Numbers  # (FU, FU) its form in rows
-    neurons: Numbers  # (U,)
-
-    @classmethod
-    def of(cls, eq: Equations, state: State, means: Numbers) -> _ReadoutRow | None:
-        """Return it where the residual knows the readout row; `means` are those of alpha."""
-        g = eq.mean_weight
-        if g is None:
-            return None
-        inputs, at = eq.step.inputs, _initial(eq.places)
-        part = eq.pencil.omega * inputs.s
-        pull = state.G_of_groups[:, :, at] * (eq.prior / state.a * g)[:, None]
-        rows = np.einsum("r,rfu,uv,rgv->fg", part, pull, means, pull, optimize=True)
-        less = pull[:, at] - np.diag(g)
-        neurons = np.einsum("r,ru,rui,ij,ruj->u", part, eq.prior, less, means, less, optimize=True)
-        return cls(rows, neurons)
+    They are an imaginary random direction where the residual knows that row; `means` is the inverse
+    form of alpha.
+    """
+    g = eq.mean_weight
+    if g is None:
+        return None
+    inputs, at = eq.step.inputs, _initial(eq.places)
+    part = eq.pencil.omega * inputs.s
+    pull = state.G_of_groups[:, :, at] * (eq.prior / state.a * g)[:, None]
+    rows = np.einsum("r,rfu,uv,rgv->fg", part, pull, means, pull, optimize=True)
+    less = pull[:, at] - np.diag(g)
+    return rows, np.einsum("r,ru,rui,ij,ruj->u", part, eq.prior, less, means, less, optimize=True)
 
 
 def design_of(
