@@ -48,7 +48,6 @@ def strong_products(
     if inputs.isotropic or step.laws.same_rows:
         return ()
     variance = _variances_off_the_plane(step, types, moments)
-    assert inputs.single is not None
     counts = np.where(inputs.single, 1.0, inputs.d * inputs.omega)
     # given the lengths of rows and weights E prod_c x_c^2 is less, isotropic by 1 + k (k - 1)/d
     fluctuation = 4 * step.bulk_trace / inputs.d
@@ -88,7 +87,6 @@ def _variances_off_the_plane(step: Step, types: Types, moments: StepMoments) -> 
     """
     inputs = step.inputs
     s, single = inputs.s, inputs.single
-    assert single is not None
     grown = step.laws.update.rest + np.outer(step.gain, types.own + types.epsilon * moments.mean)
     slopes = types.epsilon**2 * types.size**2 + types.gamma**2 * step.activation.nu
     noise = step.noise_of_moves(moments.square * slopes) / (inputs.omega @ step.gain**2)

@@ -339,9 +339,8 @@ def _with_directions(step: Step, first: Types, along: Floats, off: Floats) -> tu
     for m in range(count):
         noise = np.zeros((slots + count, R))
         noise[slots + m] = np.sqrt(inputs.omega)
-        if inputs.draw is not None and inputs.single is not None:
-            noise[slots + m, inputs.single] = 0.0
-            noise[0] = np.where(inputs.single, np.sqrt(inputs.omega) * inputs.draw.later[m], 0.0)
+        noise[slots + m, inputs.single] = 0.0
+        noise[0] = np.where(inputs.single, np.sqrt(inputs.omega) * inputs.draw.later[m], 0.0)
         vector = off_directions(noise.ravel(), vectors)
         sizes[m] = np.linalg.norm(vector)
         vectors.append(vector / sizes[m])

@@ -77,7 +77,7 @@ class Solutions:
     def __post_init__(self) -> None:
         pencil, inputs = self.equations.pencil, self.equations.steps.step.inputs
         omega = pencil.omega
-        if inputs.single is not None:  # they make outliers
+        if not inputs.isotropic:  # they make outliers
             omega = np.where(inputs.single, 0.0, omega) / omega[~inputs.single].sum()
         self.pencil = replace(pencil, ridge=0.0, omega=omega)
         self.packing, self.shares = Packing.of(self.pencil), no_shares(self.pencil)
@@ -337,7 +337,7 @@ def _negative(solutions: Solutions, x: float) -> int:
     """
     quadratic, inputs = _quadratic(solutions, x), solutions.equations.steps.step.inputs
     count = _negatives(quadratic.H)
-    if inputs.single is not None:
+    if not inputs.isotropic:
         singles = solutions.at(x).G_of_groups.real[inputs.single]
         count += sum(_negatives(G) for G in singles) - _negatives(quadratic.C)
     return count

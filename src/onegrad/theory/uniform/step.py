@@ -247,7 +247,7 @@ def take_step(laws: Laws) -> Step:
     noise = noise - (noise @ np.array(prims).T) @ np.array(prims)
     size = float(np.linalg.norm(noise))
     square = phi0 * (fit.free_energy + labels.energy_of_long_inputs + output) * size**2
-    if inputs.draw is not None and not fit.has_direction:
+    if not (inputs.isotropic or fit.has_direction):
         deviation = _deviation_of_signal(labels, fit.step_energy + output, c[:m], n0)
         c[:m] += inputs.draw.fluctuation * deviation * unit_linear(labels)
     elif not fit.has_direction:  # to order 1/d: rows of a large residual are longer

@@ -53,9 +53,6 @@ class Slots:
     def teacher(self, indices: int) -> tuple[Floats, Floats]:
         """Return the orthonormal directions of a teacher, (t, E), and the root L."""
         draw = self.inputs.draw
-        if draw is None:
-            vectors = [self.vector(i, np.ones(1)) for i in range(indices)]
-            return np.array(vectors), np.eye(indices)
         betas = [self.vector(0, np.sqrt(draw.shares))]
         for k in range(1, indices):
             beta = self.random(k, np.sqrt(self.inputs.omega), draw.others[k - 1])
@@ -67,29 +64,22 @@ class Slots:
 
     def noise_of_fit(self, slot: int, vectors: Floats) -> Floats:
         """Return the noise n of a fit in a slot, off the teacher's directions."""
-        along = None if self.inputs.draw is None else self.inputs.draw.others[slot - 1]
-        n = self.random(slot, np.sqrt(self.inputs.omega), along)
+        n = self.random(slot, np.sqrt(self.inputs.omega), self.inputs.draw.others[slot - 1])
         return n - (vectors @ n) @ vectors
 
     def readout_row(self, slot: int) -> Floats:
         """Return W_0^T a, whose part along a single direction is a number of the draw."""
-        draw = self.inputs.draw
         sizes = np.sqrt(self.inputs.s * self.inputs.omega)
-        return self.random(slot, sizes, None if draw is None else draw.row)
+        return self.random(slot, sizes, self.inputs.draw.row)
 
     def noise(self) -> Floats:
         """Return the noise of the step, of unit length."""
-        draw = self.inputs.draw
-        sizes = np.sqrt(self.inputs.omega)
         slot = self.count - 1 - (self.inputs.mean is not None)
-        return self.random(slot, sizes, None if draw is None else draw.noise)
+        return self.random(slot, np.sqrt(self.inputs.omega), self.inputs.draw.noise)
 
-    def random(self, slot: int, sizes: Floats, along: Floats | None) -> Floats:
+    def random(self, slot: int, sizes: Floats, along: Floats) -> Floats:
         """Return a random direction: `along` single directions, and in its own slot elsewhere."""
-        if along is None:
-            return self.vector(slot, sizes)
         single = self.inputs.single
-        assert single is not None
         return self.vector(slot, np.where(single, 0.0, sizes)) + self.vector(
             0, np.where(single, sizes * along, 0.0)
         )

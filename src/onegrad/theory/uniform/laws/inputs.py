@@ -287,8 +287,9 @@ class Inputs:
     d: int
     s: Floats  # (R,) eigenvalues over their mean
     omega: Floats  # (R,) shares of the directions
-    draw: TeacherDraw | None = None  # None: isotropic
-    single: np.ndarray[Any, np.dtype[np.bool_]] | None = None  # (R,) groups of one direction
+    draw: TeacherDraw
+    single: np.ndarray[Any, np.dtype[np.bool_]]  # (R,) groups of one direction
+    isotropic: bool = False  # whether all directions are alike
     mean: Floats | None = None  # (R,) squared parts of the inputs' mean over t_1
     scales: tuple[Floats, Floats] = ONE_SCALE  # nodes and weights of zeta
     evenness: float = 1.0  # deviation of lengths over that of Gaussian ones, where it is smaller
@@ -303,20 +304,16 @@ class Inputs:
             spectrum.counts / d,
             draw,
             spectrum.single,
+            False,
             None if spectrum.mean is None else spectrum.mean / size,
             spectrum.scales,
             min(spectrum.length_deviation / spectrum.gaussian_deviation, 1.0),
         )
 
     @property
-    def isotropic(self) -> bool:
-        """True if all directions are alike."""
-        return self.draw is None
-
-    @property
     def label_strength(self) -> float:
         r"""Return :math:`\beta^\top\Sigma\beta` over t_1 of a teacher."""
-        return 1.0 if self.draw is None else float(self.draw.shares @ self.s)
+        return float(self.draw.shares @ self.s)
 
     @property
     def mean_square(self) -> float:
@@ -336,6 +333,10 @@ class Inputs:
         return float(self.omega @ self.s**k)
 
 
-def isotropic_inputs(d: int) -> Inputs:
-    """Return the law of isotropic inputs."""
-    return Inputs(d, np.ones(1), np.ones(1))
+def isotropic_inputs(d: int, others: int = 0) -> Inputs:
+    """Return the law of isotropic inputs; `others` as in `teacher_draws`."""
+    one, none = np.ones(1), np.zeros(1)
+    draw = TeacherDraw(
+        one, none, none, np.zeros((NOISE_DIRECTIONS, 1)), 0.0, others=np.zeros((others, 1))
+    )
+    return Inputs(d, one, one, draw, np.zeros(1, bool), isotropic=True)

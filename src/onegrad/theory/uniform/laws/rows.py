@@ -238,16 +238,11 @@ def points_of_step(
 def _mixture(parts: list[tuple[float, RowPoints]]) -> RowPoints:
     if len(parts) == 1:
         return parts[0][1]
-    return replace(
-        parts[0][1],
-        primitives=np.hstack([x.primitives for _, x in parts]),
-        fresh=np.concatenate([x.fresh for _, x in parts]),
-        r=np.concatenate([x.r for _, x in parts]),
-        y=np.concatenate([x.y for _, x in parts]),
-        tied=np.concatenate([x.tied for _, x in parts], axis=1),
-        rest=np.concatenate([x.rest for _, x in parts]),
-        p=np.concatenate([share * x.p for share, x in parts]),
-    )
+    names = ("primitives", "fresh", "r", "y", "tied", "rest")
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(x, name) for _, x in parts], -1) for name in names
+    }
+    return replace(parts[0][1], p=np.concatenate([share * x.p for share, x in parts]), **joined)
 
 
 def _points(step: Step, size: Size, steepness: float | None, replaced: bool) -> RowPoints:

@@ -117,7 +117,7 @@ def _draws(
     """Yield inputs, and labels and neurons as functions of standard normal indices."""
     labels, neurons = LabelLaw.of(problem), NeuronLaw.of(problem)
     if spectrum is None:
-        yield isotropic_inputs(problem.d), labels, neurons
+        yield isotropic_inputs(problem.d, labels.indices - 1), labels, neurons
         return
     scale = float(np.sqrt(spectrum.moment(1)))
     activation = stretched(problem.sigma, scale)
