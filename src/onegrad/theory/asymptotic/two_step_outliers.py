@@ -50,6 +50,7 @@ from onegrad.problem import Problem
 from onegrad.theory import scope
 from onegrad.theory.asymptotic.assumptions import require_linear_part
 from onegrad.theory.asymptotic.outliers import readout_law
+from onegrad.theory.uniform.rules import ONE_NODE, product_rule
 
 _NAME = "two-step outliers"
 READ_FIELDS = ("activation", "teacher", "noise", "alpha", "eta", "later_alpha", "n_step", "weights")
@@ -159,11 +160,12 @@ def squared_strengths(problem: Problem, first: float, second: float) -> Floats:
 
     # rows: x along the teacher, z along the rest of beta, noise; all flattened to (rows,)
     drawn = same and problem.noise  # on fresh rows the index does not know the noise
-    x, z, noise, rows = _product_rule(
+    rules = [
         gaussian_rule(teacher.kinks) if teacher.kinks else gauss_hermite(TEACHER_NODES),
         gauss_hermite(INDEX_NODES),
-        gauss_hermite(LABEL_NOISE_NODES) if drawn else (np.zeros(1), np.ones(1)),
-    )
+        gauss_hermite(LABEL_NOISE_NODES) if drawn else ONE_NODE,
+    ]
+    (x, z, noise), rows = product_rule(rules)
     y = teacher(x) + problem.noise * noise
     y_squared = y**2 + (0.0 if drawn else problem.noise**2)
     u = c_star * x + b * z + same * phi0 * y
@@ -185,10 +187,3 @@ def squared_strengths(problem: Problem, first: float, second: float) -> Floats:
     kernel = added @ added.T + size**2 * np.outer(g, g) * noise_gram
     root = np.sqrt(problem.N * weight)
     return np.maximum(np.linalg.eigvalsh(root[:, None] * kernel * root), 0.0)[::-1]
-
-
-def _product_rule(*rules: tuple[Floats, Floats]) -> tuple[Floats, ...]:
-    """Return the nodes of a product of rules, flattened, and the products of their weights."""
-    nodes = np.meshgrid(*(nodes for nodes, _ in rules), indexing="ij")
-    weights = np.meshgrid(*(weights for _, weights in rules), indexing="ij")
-    return *(axis.ravel() for axis in nodes), np.prod(weights, axis=0).ravel()

@@ -35,7 +35,7 @@ step, and a spectrum a complex penalty.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,6 +142,13 @@ class Shares:
     rows: tuple[Any, ...]  # in 1/c, (G, K) or zero
     neurons: Numbers  # in delta, (U,)
     initial: Numbers  # in a, relative, as the prior of initial weights has it, (U,)
+
+    def map(self, function: Callable[..., Any], *others: Shares) -> Shares:
+        """Return the function of all shares, those of others beside them."""
+        every = (self, *others)
+        rows = tuple(function(*parts) for parts in zip(*(x.rows for x in every), strict=True))
+        names = ("neurons", "initial")
+        return Shares(rows, *(function(*(getattr(x, name) for x in every)) for name in names))
 
 
 def no_shares(pencil: Pencil) -> Shares:

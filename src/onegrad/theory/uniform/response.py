@@ -64,8 +64,8 @@ def respond(
         dx: Floats, parameter: Parameter | None = None, change: Shares | None = None
     ) -> State:
         """Return one pass at complex numbers whose imaginary parts are derivatives."""
-        point = packing.unpack(x + 1j * COMPLEX_STEP * dx)
-        at = shares if change is None else _moved_shares(shares, change)
+        point = packing.unpack(_stepped(x, dx))
+        at = shares if change is None else shares.map(_stepped, change)
         return evaluate(pencil, *point, at, _imaginary(parameter), solution.state)
 
     def left(dx: Floats, *source: Parameter | Shares | None) -> Floats:
@@ -92,10 +92,7 @@ def respond(
         if settled or tolerance == tolerances[-1]:
             break
         for k, (state, q) in enumerate(points):
-            moving_shares = special_shares(eq, state, q)
-            rows = tuple(_derivative(row) for row in moving_shares.rows)
-            initial = _derivative(moving_shares.initial)
-            moving[k] = Shares(rows, _derivative(moving_shares.neurons), initial)
+            moving[k] = special_shares(eq, state, q).map(_derivative)
     log_a = tuple(packing.unpack(dx)[-1] for dx in xs)
     train = weights @ (quadratic.constants - (quadratic.sides * h).sum(1))
     return Response(float(train), tuple(slopes), tuple(slopes_at_shares), xs, log_a)
@@ -119,13 +116,8 @@ def _imaginary(parameter: Parameter | None) -> Parameter:
     )
 
 
-def _moved_shares(shares: Shares, change: Shares) -> Shares:
-    rows = zip(shares.rows, change.rows, strict=True)
-    return Shares(
-        tuple(row + 1j * COMPLEX_STEP * d for row, d in rows),
-        shares.neurons + 1j * COMPLEX_STEP * change.neurons,
-        shares.initial + 1j * COMPLEX_STEP * change.initial,
-    )
+def _stepped(value: Numbers, derivative: Numbers) -> Numbers:
+    return value + 1j * COMPLEX_STEP * derivative
 
 
 def _derivative(values: Numbers) -> Floats:
