@@ -1,4 +1,4 @@
-"""Inputs with a covariance: equal eigenvalues, no step, directions that stand alone, and the end.
+"""Inputs with a covariance: no step, directions that stand alone, and the end.
 
 Their errors are among those of test_stored_simulations_agree.py.
 """
@@ -14,18 +14,6 @@ from onegrad.theory.uniform.laws.inputs import InputSpectrum
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
 TOLERANCE = 3.0  # standard errors
 THEORY_ERROR = 0.005  # relative, of the theory at these sizes
-
-
-@pytest.mark.parametrize("residual", ["labels", "full"])
-def test_equal_eigenvalues_are_the_isotropic_theory(residual):
-    problem = og.Problem(
-        n=1000, d=400, N=500, activation="tanh", teacher="tanh", noise=0.3, residual=residual
-    )
-    problems = [problem.replace(alpha=alpha) for alpha in (0.0, 0.3, 0.5)]
-    flat = InputSpectrum(np.ones(1), np.array([400.0]))
-    ours, isotropic = uniform_errors(problems, inputs=flat), uniform_errors(problems)
-    assert ours.train == pytest.approx(isotropic.train, rel=5e-3)
-    assert ours.test == pytest.approx(isotropic.test, rel=5e-3)
 
 
 @pytest.mark.parametrize("inputs", ["power-law(0.5)", "spiked(5)"])

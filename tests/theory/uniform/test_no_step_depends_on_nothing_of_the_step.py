@@ -31,6 +31,7 @@ def variants(problem, eta):
         for residual in ("labels", "full"):
             for rows in (problem.n // 2, problem.n, 3 * problem.n):
                 yield problem.replace(readout=readout, residual=residual, n_step=rows, eta=eta)
+    yield problem.replace(update="preconditioned", eta=eta)
 
 
 @pytest.mark.parametrize(

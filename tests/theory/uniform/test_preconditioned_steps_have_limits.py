@@ -72,12 +72,6 @@ def test_least_squares_learn_more_of_a_linear_part_than_the_gradient():
     assert plain < least_squares < 1.0
 
 
-def test_no_step_has_no_direction():
-    problem = og.Problem(n=600, d=300, N=400, activation="relu", eta=0.0)
-    found = og.predict(problem.replace(update="preconditioned"))
-    assert found.test == og.predict(problem).test
-
-
 @pytest.mark.parametrize("phi", [0.05, 0.5, 2.0])
 def test_the_learned_direction_is_that_of_ridge_regression(phi):
     """Length and overlap of C^-1 X^T y/n, in standard errors over twelve samples."""
