@@ -209,7 +209,11 @@ def refine_cases(
     if first.cases[0].steps.steepness < SMALL_STEEPNESS and rtol >= SMALL_ERROR:
         return replace(first, quadrature_error=SMALL_ERROR)
     if coarser is None:
-        coarser = mean_of(evaluate_roughly(cases, scaled(1 / COARSER), first.cases))
+        nodes, starts = scaled(1 / COARSER), first.cases
+        rough = [
+            errors(x, nodes, [near], rough=True) for x, near in zip(cases, starts, strict=True)
+        ]
+        coarser = mean_of(rough)
     finest, change = first, relative_change(coarser, first)
     error = SHRINKING * change
     for level in range(1, 1 + FINER_LEVELS):
@@ -277,11 +281,6 @@ def corrected(draws: Sequence[Evaluation], typical: Refinement, rtol: float) -> 
     )
 
 
-def nodes_of_draws(laws: Laws) -> Nodes:
-    """Return the nodes of draws: coarser ones, and types as with the first nodes."""
-    return replace(scaled(1 / COARSER), bins=first_nodes(laws).bins)
-
-
 def scaled(factor: float) -> Nodes:
     """Return the usual nodes times a factor; fewer leave the readouts, so that types stay."""
     usual = Nodes()
@@ -301,18 +300,14 @@ def evaluate(cases: Sequence[Laws], nodes: Nodes, start: Evaluation | None) -> l
     return evaluations[-len(cases) :]
 
 
-def evaluate_roughly(
-    cases: Sequence[Laws], nodes: Nodes, starts: Sequence[Evaluation]
-) -> list[Evaluation]:
-    """Return the errors of cases to a part in a thousand, each from that of its start."""
-    return [errors(x, nodes, [near], rough=True) for x, near in zip(cases, starts, strict=True)]
-
-
 def evaluate_draws(cases: Sequence[Laws], typical: Evaluation) -> list[Evaluation]:
-    """Return the errors of draws to a part in a thousand, each from others and a typical one."""
+    """Return the errors of draws to a part in a thousand, each from others and a typical one.
+
+    Nodes are coarser ones, and types as with the first nodes.
+    """
     draws = [typical]
+    nodes = replace(scaled(1 / COARSER), bins=first_nodes(cases[0]).bins)
     for laws in cases:
-        nodes = nodes_of_draws(laws)
         draws.append(errors(laws, nodes, draws, rough=True, like=typical.steps))
     return draws[1:]
 
