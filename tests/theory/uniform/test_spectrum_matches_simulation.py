@@ -56,6 +56,15 @@ def test_relu_has_a_quadratic_spike_with_its_alignment():
     assert second.alignment[1] < 0.01
 
 
+def test_poles_of_the_form_are_no_outliers():
+    """Lengths of neurons and of rows, which H2 has, make a pole of the form beyond the bulk."""
+    problem = Problem(n=1000, d=500, N=667, activation="H2", alpha=0.4)
+    eigenvalues = [spike.eigenvalue for spike in uniform_spectrum(problem).spikes]
+    # networks.spectrum(problem, seeds=40): (F[:, 0] ** 2 / n), mean and standard error
+    assert eigenvalues[0] == pytest.approx(1283.3, abs=3 * 35)
+    assert len(eigenvalues) == 2  # eleven more at 154.6 with the pole
+
+
 def test_the_bulk_moves_with_the_step():
     problem = Problem(**SIZES, activation="tanh", teacher="H1", noise=0.5, eta=20.0)
     assert uniform_spectrum(problem).edge < uniform_spectrum(problem.replace(eta=0.0)).edge - 0.05

@@ -58,6 +58,7 @@ MIN_TOUCHING_END = 1e-5  # a bulk that reaches below this share of its edge touc
 MAX_PROBES, PROBE = 12, 0.1  # for an end of the bulk, and their distance from its estimate
 EDGE_TOLERANCE = 1e-4
 MIN_DISTANCE = 1e-3  # distance from the edge from which on an eigenvalue is an outlier, relative
+MAX_LEFT_AT_ZERO = 0.1  # of an eigenvalue of the form: 1e-3 at outliers, one at poles
 DENSITY_POINTS = 120
 MAX_MASS_LEFT = 2e-3  # of the bulk, where no further interval or point is looked for
 MAX_MASS_ERROR = 0.02  # of the density and its atom together
@@ -315,6 +316,9 @@ def find_outliers(solutions: Solutions, edge: float, degrees: int) -> list[tuple
 
         i = next(i for i, count in enumerate(counts) if count <= k)
         x = scipy.optimize.brentq(sign, xs[i], xs[i - 1], rtol=EDGE_TOLERANCE / 10)
+        smallest = min(abs(sign(xs[i])), abs(sign(xs[i - 1])))
+        if isotropic and abs(sign(x)) > MAX_LEFT_AT_ZERO * smallest:
+            continue  # a pole of the form
         outliers.append((float(x), _alignment(solutions, x, degrees)))
     return outliers
 
