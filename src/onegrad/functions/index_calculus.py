@@ -49,18 +49,6 @@ def derivative(terms: Terms, index: int) -> Terms:
     return tuple(result)
 
 
-def laplacian(terms: Terms) -> Terms:
-    """Return the sum of the second derivatives by each index."""
-    result = []
-    for monomial, c in terms:
-        for index, k in monomial:
-            if k > 1:
-                lower = dict(monomial) | {index: k - 2}
-                nonconstant = tuple((i, j) for i, j in lower.items() if j)
-                result.append((nonconstant, k * (k - 1) * c))
-    return tuple(result)
-
-
 def monomial_product(m1: Monomial, m2: Monomial) -> Terms:
     r"""Return a product of two monomials.
 
@@ -129,14 +117,17 @@ def conditional_coefficients(terms: Terms, overlaps: Floats) -> tuple[float, ...
     return tuple(result)
 
 
-def orthogonal_laplacian(terms: Terms, overlaps: Floats, kappa: Floats) -> Floats:
-    """Return the mean, given kappa, of the second derivatives in directions orthogonal to kappa."""
-    along = np.polynomial.hermite_e.hermeder(conditional_coefficients(terms, overlaps), 2)
-    total = conditional_mean(laplacian(terms), overlaps, kappa)
-    return total - np.polynomial.hermite_e.hermeval(kappa, along)
-
-
 def conditional_mean(terms: Terms, overlaps: Floats, kappa: Floats) -> Floats:
     """Return E[f | kappa] at every kappa."""
     c = conditional_coefficients(terms, overlaps)
     return np.asarray(np.polynomial.hermite_e.hermeval(kappa, c))
+
+
+def conditional_hessian(terms: Terms, overlaps: Floats, kappa: Floats) -> Floats:
+    """Return the means, given kappa, of the second derivatives by each pair of indices."""
+    t = len(overlaps)
+    hessian = np.zeros((t, t, *np.shape(kappa)))
+    for i, j in itertools.combinations_with_replacement(range(t), 2):
+        twice = derivative(derivative(terms, i + 1), j + 1)
+        hessian[i, j] = hessian[j, i] = conditional_mean(twice, overlaps, kappa)
+    return hessian

@@ -35,7 +35,6 @@ where r is the label less the fit, and the constraint acts as a projector in the
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -389,13 +388,10 @@ def _several_indices(
 
     def mean(terms: index_calculus.Terms) -> Floats:
         plain = index_calculus.conditional_mean(terms, overlaps, index)
-        curvature = index_calculus.orthogonal_laplacian(terms, overlaps, index)
-        return plain + (norm - 1) / 2 * curvature
+        curvature = index_calculus.conditional_hessian(terms, overlaps, index)
+        return plain + (norm - 1) / 2 * np.einsum("ai,ijk,ja->k", root, curvature, root)
 
-    hessian = np.zeros((t, t, len(index)))
-    for i, j in itertools.combinations_with_replacement(range(t), 2):
-        twice = index_calculus.derivative(index_calculus.derivative(f.terms, i + 1), j + 1)
-        hessian[i, j] = hessian[j, i] = index_calculus.conditional_mean(twice, overlaps, index)
+    hessian = index_calculus.conditional_hessian(f.terms, overlaps, index)
     hessian = np.einsum("ai,ijk,jb->abk", root, hessian, root)
     gradient = np.array([mean(index_calculus.derivative(f.terms, i + 1)) for i in range(t)])
     Y1 = np.sqrt(norm) * (root @ gradient)
