@@ -12,7 +12,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.functions.function import Function
-from onegrad.functions.hermite import gauss_hermite, gauss_legendre
+from onegrad.functions.hermite import gauss_hermite, panel_rule
 
 _HALF_WIDTH = 8.5  # P(|z| > 8.5) = 2e-17
 _PANEL_NODES, _PANEL_WIDTH = 28, 7.2  # the Gaussian density over the whole width, to 1e-11
@@ -116,10 +116,8 @@ def _between_kinks(f: Function, mean: Floats, deviation: Floats, flattening: flo
     # a kink of f at q is one of f(m + s z) at (q - m)/s, which every mean and deviation moves
     kinks = np.array([-np.inf, *sorted(f.kinks), np.inf])
     breaks = np.clip((kinks - mean[..., None]) / deviation[..., None], -_PANEL_WIDTH, _PANEL_WIDTH)
-    t, w = gauss_legendre(_PANEL_NODES)
-    half = np.diff(breaks, axis=-1)[..., None] / 2
-    z = (breaks[..., :-1, None] + half * (1 + t)).reshape(*mean.shape, -1)
-    weight = (half * w).reshape(z.shape) * _density(z, flattening)
+    z, lengths = panel_rule(breaks, _PANEL_NODES)
+    weight = lengths * _density(z, flattening)
     y = f(mean[..., None] + deviation[..., None] * z)
     wy = weight * y
     return Averages(wy.sum(-1), (wy * z).sum(-1), (wy * y).sum(-1))

@@ -41,11 +41,17 @@ def gaussian_rule(kinks: tuple[float, ...] = ()) -> tuple[Floats, Floats]:
     """
     inside = [q for q in kinks if abs(q) < _HALF_WIDTH]
     breaks = np.union1d(np.linspace(-_HALF_WIDTH, _HALF_WIDTH, _PANELS + 1), inside)
-    t, w = gauss_legendre(_NODES_PER_PANEL)
-    half = np.diff(breaks)[:, None] / 2
-    x = (breaks[:-1, None] + half * (1 + t)).ravel()
-    weights = (half * w).ravel() * np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
+    x, lengths = panel_rule(breaks, _NODES_PER_PANEL)
+    weights = lengths * np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
     return _read_only(x), _read_only(weights / weights.sum())
+
+
+def panel_rule(breaks: Floats, k: int) -> tuple[Floats, Floats]:
+    """Return k nodes in each panel between breaks (..., panels + 1), and weights for lengths."""
+    t, w = gauss_legendre(k)
+    half = np.diff(breaks, axis=-1)[..., None] / 2
+    x, shape = breaks[..., :-1, None] + half * (1 + t), (*breaks.shape[:-1], -1)
+    return x.reshape(shape), (half * w).reshape(shape)
 
 
 def _read_only(x: Floats) -> Floats:

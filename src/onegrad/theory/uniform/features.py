@@ -40,9 +40,9 @@ from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.function import Function
 from onegrad.functions.hermite import (
     gauss_hermite,
-    gauss_legendre,
     gaussian_rule,
     normalised_hermite,
+    panel_rule,
 )
 from onegrad.theory.uniform.laws.neurons import Types
 from onegrad.theory.uniform.laws.rows import Population
@@ -387,11 +387,7 @@ def across_rule(sigma: Function, mean: Floats, deviation: Floats) -> tuple[Float
 
 def panels(breaks: Floats, nodes: int) -> tuple[Floats, Floats]:
     """Return Gauss-Legendre nodes of a standard normal in panels between breaks, (..., panels)."""
-    t, w = gauss_legendre(nodes)
-    breaks = np.sort(breaks, -1)
-    half = np.diff(breaks, axis=-1)[..., None] / 2
-    x = breaks[..., :-1, None] + half * (1 + t)
+    x, lengths = panel_rule(np.sort(breaks, -1), nodes)
     p = np.exp(-x * x / 2)
-    p *= half * w
-    x, p = (v.reshape(*breaks.shape[:-1], -1) for v in (x, p))
+    p *= lengths
     return x, p / p.sum(-1, keepdims=True)
