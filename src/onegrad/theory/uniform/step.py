@@ -46,7 +46,6 @@ MIN_BULK = 0.02  # of tr Sigma^2/d, that the special directions leave
 class ActivationNumbers:
     """Averages of an activation over a standard normal input."""
 
-    c0: float
     c1: float
     c2: float
     c3: float
@@ -68,7 +67,6 @@ def activation_numbers(sigma: Function) -> ActivationNumbers:
     z_slope = expect(lambda z: (z * sigma.derivative(z)) ** 2, sigma.kinks)
     own = expect(lambda z: z * (sigma(z) - c0) * sigma.derivative(z), sigma.kinks)
     return ActivationNumbers(
-        c0,
         c1,
         c2,
         c3,
