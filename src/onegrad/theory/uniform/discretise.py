@@ -285,13 +285,13 @@ def two_steps(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
     more = (0, both.directions - step.directions)
     variables = RowVariables(
         both.directions,
-        old.constraints + second.functions.shape[1],
+        old.constraints + second.functions.value.shape[1],
         step.indices,
         old.rests,
     )
     second_order = laws.neurons.one_size or step.activation.c2 != 0.0 or not inputs.isotropic
     spread = deviation if second_order else 0.0
-    second_rows = second_population(second, batch_rows, step.directions)
+    second_rows = second_population(second, batch_rows)
     of_batches = [second_forms(second, second_rows)]
     if not again:
         of_batches.append(first_forms(forms_of(step, first, phi, one_batch, None)))
@@ -321,7 +321,7 @@ def two_steps(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
         if again:
             population = replace(second_rows, mass=share * second_rows.mass)
         else:
-            population = first_population(second, batch, step.directions)
+            population = first_population(second, batch)
         return Reading(population, None, replace(of_batches[-1], mass=population.mass))
 
     readings = [seen(rows) if rows.step else fresh(rows) for rows in laws.rows]

@@ -89,6 +89,13 @@ from onegrad.theory.uniform.rules import (
     normal_cutoff,
     product_rule,
 )
+from onegrad.theory.uniform.second_moves import (
+    CoherentMoves,
+    Slopes,
+    bulk_moves,
+    coherent_moves,
+    own_products,
+)
 from onegrad.theory.uniform.second_residual import Output, output_of_fresh, with_output
 from onegrad.theory.uniform.step import Step
 
@@ -135,6 +142,20 @@ class SecondBatch:
 
 
 @dataclass(frozen=True)
+class RowFunctions:
+    r"""Row functions of the new directions, of mean square one.
+
+    .. math:: f_m = \text{value} - \text{moves}\cdot X_{out} - \text{fixed}\cdot t
+
+    with the coordinates of a row left out and the constraints t.
+    """
+
+    value: Floats  # (G, M)
+    moves: Floats  # (M, p)
+    fixed: Floats  # (M, k)
+
+
+@dataclass(frozen=True)
 class SecondStep:
     """Both steps: special directions, the neurons' weights, and the rows of the second batch."""
 
@@ -146,11 +167,19 @@ class SecondStep:
     weights: Floats  # (U, p) mean weights along the special directions
     plane: Floats  # (U, p, p) covariance of weights along them
     batch: SecondBatch
-    functions: Floats  # (G, M) row functions of the new directions
+    functions: RowFunctions  # of the new directions
     own_variance: Floats  # (U,)
     between: Floats  # (U,) R_12
     growth: Floats  # (U,) part of a move of the first step that is left
     coherent: Floats  # (G, U) part of r D_0 that moves coherent weights
+    old_directions: int  # of the first step
+
+    @property
+    def places(self) -> list[int]:
+        """Places of 1, directions and constraints of the first step among those of both."""
+        old, constraints = 1 + self.old_directions, self.functions.fixed.shape[1]
+        new = self.step.directions - self.old_directions
+        return [*range(old), *range(old + new, old + new + constraints)]
 
 
 def take_second_step(
@@ -163,46 +192,50 @@ def take_second_step(
     update, d = step.laws.update, step.inputs.d
     assert update.second is not None
     gamma = update.second / float(np.sqrt(step.laws.neurons.N)) * first.g
-    p, r, phi0, weight = batch.p, batch.r, step.phi0, first.weight
-    s, omega = step.inputs.s, step.inputs.omega
-    q = r[:, None] * batch.slope
-    along = (p[:, None] * q).T @ batch.mean[:, : step.directions]
-    tied = batch.mean[:, step.directions :]
-    held = tied @ ((tied * p[:, None]).T @ q) / phi0  # moves nothing off the special directions
-    q = q - held
-    _, sizes, V = np.linalg.svd(
-        (np.sqrt(weight) * np.abs(gamma))[:, None] * (q * np.sqrt(p)[:, None]).T,
-        full_matrices=False,
-    )
+    s, omega, weight = step.inputs.s, step.inputs.omega, first.weight
+    of_weights = own_products(step, first, moments)
+    coherent = coherent_moves(step, batch)
+    if step.preconditioner is not None:
+        gamma = gamma * _relative_length(step, first, moments, batch, gamma, coherent, of_weights)
+    root = np.sqrt(weight) * gamma
+    square, V = np.linalg.eigh(root[:, None] * coherent.gram * root)
+    sizes, V = np.sqrt(np.maximum(square[::-1], 0.0)), V[:, ::-1]
     smallest = MIN_NEW_WEIGHT if step.inputs.isotropic else MIN_SPREAD_WEIGHT
-    count = int(min(MAX_NEW_DIRECTIONS, (d * phi0 * sizes**2 > smallest).sum()))
-    functions = (V[:count] / np.sqrt(p)).T
-    coherent = (functions * p[:, None]).T @ q  # (M, U)
-    both, weights = _with_directions(
-        step, first, gamma[:, None] * along, np.sqrt(phi0) * gamma[:, None] * coherent.T
+    noise = step.noise_of_moves(1.0) / (omega @ step.gain**2)
+    count = int(min(MAX_NEW_DIRECTIONS, (d * noise * sizes**2 > smallest).sum()))
+    V = V[:, :count] / sizes[:count]
+    mixture = root[:, None] * V  # of row functions, (U, M)
+    on_functions = coherent.gram @ mixture
+    both, moves, weights = _with_directions(
+        step, first, gamma[:, None] * coherent.vectors, np.sqrt(noise) * gamma[:, None] * on_functions
+    )
+    left_out = float(np.sqrt(step.phi0 / noise))  # of a function, which a row left out has
+    functions = RowFunctions(
+        left_out * coherent.value @ mixture,
+        left_out * (V.T * np.sqrt(weight)) @ moves * (step.preconditioner is not None),
+        left_out * mixture.T @ coherent.fixed,
     )
     rest = update.rest
     # lengths of rows count in the bulk
     own = _own_output(step, first, gamma, batch) if step.full else np.zeros_like(gamma)
-    grown = rest + np.outer(own + gamma * ((p * r * batch.length) @ batch.bend), s)
-    start = np.outer(gamma * ((p * r * batch.length) @ batch.start), s)
-    shared = gamma * first.gamma * phi0 * ((p * r * batch.first * batch.length) @ batch.shared)
-    shared = np.outer(shared, s**2)
-    energy = (p * r**2 * batch.length) @ batch.slope_square
-    energy -= (p * r * batch.length) @ ((held + functions @ coherent) * batch.slope)
-    R00, R01, R11 = _products_of_weights(step, first, moments)
+    q = batch.r[:, None] * batch.slope
+    moved = q - coherent.left + coherent.left @ mixture @ on_functions.T
+    slopes = Slopes.of(step, first, batch, gamma, moved)
+    bulk = bulk_moves(step, first, moments, slopes, own, of_weights)
+    R00, R01, R11 = of_weights
+    grown, start, shared = bulk.grown, bulk.start, bulk.shared
     R02 = grown * R01 + start * R00
     R12 = grown * R11 + start * R01 + shared
-    R22 = grown * (R12 + shared) + start * R02 + np.outer(phi0 * gamma**2 * energy, s**2)
-    R22 = np.maximum(R22, MIN_ENERGY)
+    R22 = np.maximum(grown * (R12 + shared) + start * R02 + bulk.noise, MIN_ENERGY)
     products = Products(R00, R01, R11, R22, grown, start)
     covariance, rho2, along_first = _weights_in_the_plane(
         step, both, first, plane, moments, batch, gamma, products
     )
     growth = ((R01 * grown) @ omega) / (R01 @ omega)
-    own_reading = R02 @ (omega * s)
-    unit = gamma * (R12 @ (omega * s)) / own_reading  # along w_1, in units of the first
-    growth_read = ((R02 * grown) @ (omega * s)) / own_reading
+    gain = omega * step.gain
+    own_reading = R02 @ gain
+    unit = gamma * (R12 @ gain) / own_reading  # along w_1, in units of the first
+    growth_read = ((R02 * grown) @ gain) / own_reading
     variance, slope = _own_scales(step, first, unit, growth_read, batch, moments)
     types = replace(
         first,
@@ -211,7 +244,7 @@ def take_second_step(
         s=weights[:, 0],
         along=along_first + R02 @ omega,
         rho=np.sqrt(np.maximum(rho2 + R22 @ omega, MIN_SHARE_OFF_PLANE * (R22 @ omega))),
-        own_reading=own_reading,
+        own_reading=own_reading / step.kept,
         grown=growth**2 * first.grown,
         own_slope=slope,
     )
@@ -227,24 +260,37 @@ def take_second_step(
         functions,
         variance,
         between=R12 @ omega,
-        growth=grown @ (omega * s),
-        coherent=held + functions @ coherent,
+        growth=bulk.growth,
+        coherent=moved,
+        old_directions=step.directions,
     )
 
 
-def _products_of_weights(
-    step: Step, first: Types, moments: StepMoments
-) -> tuple[Floats, Floats, Floats]:
-    """Return R_00, R_01 and R_11, (U, R), of which w_0 is in units of its input's deviation."""
-    s, omega, nu = step.inputs.s, step.inputs.omega, step.activation.nu
-    R00 = (s[:, None] * first.length / first.size**2).T
-    grown = step.laws.update.rest + np.outer(first.own + first.epsilon * moments.mean, s)
-    noise = step.phi0 * moments.square * (first.epsilon**2 * first.size**2 + first.gamma**2 * nu)
-    R01, R11 = R00 * grown, R00 * grown**2 * first.size[:, None] ** 2 + np.outer(noise, s**2)
-    # with what special directions add
-    R01 *= (first.along / (R01 @ omega))[:, None]
-    R11 *= (first.rho**2 / (R11 @ omega))[:, None]
-    return R00, R01, R11
+def _relative_length(
+    step: Step,
+    first: Types,
+    moments: StepMoments,
+    batch: SecondBatch,
+    gamma: Floats,
+    coherent: CoherentMoves,
+    of_weights: tuple[Floats, Floats, Floats],
+) -> float:
+    """Return the length of the second gradient over that of the second step."""
+    pre, s, omega, rest = step.preconditioner, step.inputs.s, step.inputs.omega, step.laws.update.rest
+    assert pre is not None
+    slopes = Slopes.of(step, first, batch, gamma, batch.r[:, None] * batch.slope)
+    bulk = bulk_moves(step, first, moments, slopes, 0 * gamma, of_weights)
+    R00, R01, R11 = of_weights
+    R12 = bulk.grown * R11 + bulk.start * R01 + bulk.shared
+    R02 = bulk.grown * R01 + bulk.start * R00
+    R22 = bulk.grown * (R12 + bulk.shared) + bulk.start * R02 + bulk.noise
+    noise = step.noise_of_moves(1.0) / (omega @ pre.gain**2)
+    groups = np.tile(s, step.parts.shape[1])
+    learned = coherent.vectors**2 @ (1 / groups)
+    learned += noise * (omega @ (pre.gain**2 / s)) * np.diag(coherent.gram)
+    moved = gamma**2 * learned + (R22 - 2 * rest * R12 + rest**2 * R11) @ (omega / s)
+    gradient = gamma**2 * coherent.gradient + bulk.gradient
+    return float(np.sqrt((first.weight @ gradient) / (first.weight @ moved)))
 
 
 @dataclass(frozen=True)
@@ -278,10 +324,10 @@ def _weights_in_the_plane(
 
     averages over rows are matrices along the directions of the first step, and numbers off them.
     """
-    s, d, old = both.inputs.s, step.inputs.d, step.directions
+    K, d, old = both.gain, step.inputs.d, step.directions
     size = both.parts.shape[1]
     E = both.parts[:old].reshape(old, -1)
-    s = np.tile(s, size)
+    K = np.tile(K, size)
     XX = batch.second[:, :old, :old]
     excess = XX - batch.length[:, None, None] * np.eye(old)
 
@@ -289,18 +335,19 @@ def _weights_in_the_plane(
         return np.asarray(E.T @ on_directions @ E)
 
     def diagonal(of_groups: Floats) -> Floats:
-        return np.tile(of_groups, size)[:, None] * np.eye(len(s))
+        return np.tile(of_groups, size)[:, None] * np.eye(len(K))
 
     def matrix(of_slopes: Floats) -> Floats:
         mean = np.einsum("g,gu,gik->uik", batch.p * batch.r, of_slopes, excess)
-        return s[:, None] * lifted(gamma[:, None, None] * mean)
+        return K[:, None] * lifted(gamma[:, None, None] * mean)
 
-    M1, M0 = matrix(batch.bend), matrix(batch.start)
+    moved_once = step.held(1.0) if step.laws.update.again else 1.0
+    M1, M0 = moved_once * matrix(batch.bend), matrix(batch.start)
     K1, K0 = diagonal(of.grown), diagonal(of.start)
     C11 = diagonal(of.R11 / d)
     C11 = C11 + lifted(plane - E @ C11 @ E.T)
     C00 = diagonal(of.R00 / d)
-    M = s[:, None] * lifted(moments.M - moments.mean * np.eye(old))
+    M = K[:, None] * lifted(moments.M - moments.mean * np.eye(old))
     C10 = (diagonal(of.R01 / of.R00) + (first.epsilon * first.size)[:, None, None] * M) @ C00
 
     def moved(K1: Floats, K0: Floats) -> Floats:
@@ -311,7 +358,8 @@ def _weights_in_the_plane(
 
     slopes = batch.slope_square - batch.slope**2
     noise = np.einsum("g,gu,gik->uik", batch.p * batch.r**2, slopes, excess)
-    noise = s[:, None] * lifted((step.phi0 * gamma**2 / d)[:, None, None] * noise) * s
+    left_out = step.noise_of_moves(1.0) / (step.inputs.omega @ step.gain**2)
+    noise = K[:, None] * lifted((left_out * gamma**2 / d)[:, None, None] * noise) * K
     more = moved(K1 + M1, K0 + M0) - moved(K1, K0) + noise
     others = of.R22 - of.grown**2 * of.R11 - 2 * of.grown * of.start * of.R01
     total = more + moved(K1, K0) + diagonal((others - of.start**2 * of.R00) / d)
@@ -320,17 +368,18 @@ def _weights_in_the_plane(
     return basis @ total @ basis.T, np.einsum("uii->u", more), along
 
 
-def _with_directions(step: Step, first: Types, along: Floats, off: Floats) -> tuple[Step, Floats]:
-    r"""Return the step with further special directions, and weights along all of them, (U, p).
+def _with_directions(
+    step: Step, first: Types, moved: Floats, off: Floats
+) -> tuple[Step, Floats, Floats]:
+    r"""Return the step with further special directions, moves and weights along all of them, (U, p).
 
-    They are the noise :math:`\hat n_m` of the row functions, and what :math:`\Sigma` makes of all
-    directions of the gradient:
+    They are the noise :math:`\hat n_m` of the row functions, and what the gain K of the step, for
+    the gradient :math:`\Sigma`, makes of all directions of the gradient:
 
-    .. math:: w = (1 - \delta)s_1v_1 + \Sigma\Big(\sum_i\text{along}_ie_i +
-        \sum_m\text{off}_m\hat n_m\Big).
+    .. math:: w = (1 - \delta)s_1v_1 + \text{moved} + K\sum_m\text{off}_m\hat n_m .
 
-    along : (U, p) moves along the directions there are, before Sigma.
-    off : (U, M) the same along the noise.
+    moved : (U, D) moves along the directions there are, in slots and groups of eigenvalues.
+    off : (U, M) moves along the noise, before K.
     """
     inputs, old, count = step.inputs, step.directions, off.shape[1]
     slots, R = step.parts.shape[1:]
@@ -345,9 +394,10 @@ def _with_directions(step: Step, first: Types, along: Floats, off: Floats) -> tu
         sizes[m] = np.linalg.norm(vector)
         vectors.append(vector / sizes[m])
     basis = np.array(vectors)
-    moves = np.hstack([along, off * sizes]) @ basis * np.tile(inputs.s, slots + count)
-    moves += np.outer(step.laws.update.rest * first.s, basis[0])
-    off_basis = off_directions(moves, vectors)
+    moves = (off * sizes) @ basis[old:] * np.tile(step.gain, slots + count)
+    moves[:, : moved.shape[1]] += moved
+    weights = moves + np.outer(step.laws.update.rest * first.s, basis[0])
+    off_basis = off_directions(weights, vectors)
     _, large, V = np.linalg.svd(np.sqrt(first.weight)[:, None] * off_basis, full_matrices=False)
     more = min(MAX_NEW_DIRECTIONS, int((inputs.d * large**2 > MIN_SPREAD_WEIGHT).sum()))
     basis = np.vstack([basis, V[:more]])
@@ -362,7 +412,7 @@ def _with_directions(step: Step, first: Types, along: Floats, off: Floats) -> tu
         overlap=np.einsum("iar,kar->ikr", parts, parts),
         row_overlap=np.einsum("iar,ar->ir", parts, row),
     )
-    return both, moves @ basis.T
+    return both, moves @ basis.T, weights @ basis.T
 
 
 def off_directions(vectors: Floats, basis: list[Floats]) -> Floats:
@@ -449,14 +499,16 @@ def first_batch_again(
     r, node, output = rows.residual[:, 0], np.arange(len(rows.length)), None
     kappa = rows.kappa[:, 0]
     if step.full:
-        R00, R01, _ = _products_of_weights(step, first, moments)
+        R00, R01, _ = own_products(step, first, moments)
         rows, r, node, output = with_output(step, first, rows, R01 / R00)
     D0, D1, start, latent, noise = (x[node, 0] for x in (f.A, f.B1, f.B0, f.beta, f.noise))
     at = slice(1, 1 + fields)
     length, root = rows.length[:, None], np.sqrt(numbers.nu)
     own = step.own_share(length) * rows.residual
-    along = np.sqrt(length) * (first.along * D1 + start)  # E[sigma' z_0]
-    explained = D0**2 + along**2 + length * first.across**2 * D1**2 + latent**2
+    held = step.held(length)
+    initial = step.laws.update.rest * first.size * (1 - held) + held * first.along
+    along = np.sqrt(length) * (initial * D1 + start)  # E[sigma' z_0]
+    explained = D0**2 + along**2 + length * (held * first.across * D1) ** 2 + latent**2
     batch = SecondBatch(
         rows.length,
         kappa[node],  # at which the slopes are
@@ -492,7 +544,7 @@ def second_batch(
     kappa, p_kappa = rule.nodes(rule.count(1.0))
     q = step.labels.replaced
     columns = []
-    R00, R01, _ = _products_of_weights(step, first, moments)
+    R00, R01, _ = own_products(step, first, moments)
     for length in lengths:
         output = output_of_fresh(step, first, R01 / R00, along_v, kappa, length)
         for k, share in enumerate(p_kappa):
@@ -590,34 +642,56 @@ def slope_function(sigma: Function) -> Function:
 # -- populations and forms -------------------------------------------------------------------
 
 
-def first_population(second: SecondStep, rows: Population, old: int) -> Population:
-    """Return rows of the first batch alone, of which `old` directions are known, with all."""
-    count, constraints = second.step.directions - old, second.functions.shape[1]
-    before, f = rows.moments, second.batch.mean.shape[1]
+def with_new_coordinates(
+    second: SecondStep, length: Floats, moments: Floats, places: list[int], seen: bool
+) -> Floats:
+    r"""Return second moments of row variables, of which `moments` know those of the first step.
+
+    Rows of the second batch have the coordinates :math:`t + \sqrt{\varphi_0}f_m` along the noise
+    that moves weights, t standard normal, and the constraints :math:`\sqrt{\varphi_0}f_m`, with the
+    row functions of a row left out; others have t.
+
+    moments : (G, q, q) of 1, directions, constraints and others.
+    places : of these among all.
+    seen : whether these are the rows of the second batch.
+    """
+    step, f = second.step, second.functions
+    P, k, new = second.old_directions, f.fixed.shape[1], step.directions - second.old_directions
+    G, q, M = len(length), len(places), f.value.shape[1]
+    directions, constraints = [*range(1 + P, 1 + P + new)], [*range(1 + P + new + k, 1 + P + new + k + M)]
+    of_old, of_t = np.zeros((G, q + new + M, q)), np.zeros((G, q + new + M, new))
+    of_old[:, places, range(q)] = 1.0
+    of_t[:, directions, range(new)] = 1.0
+    if seen:
+        linear = np.zeros((G, M, q))
+        linear[..., 0], linear[..., 1 : 1 + P] = f.value, -f.moves[:, :P]
+        linear[..., 1 + P : 1 + P + k] = -f.fixed / np.sqrt(step.phi0)
+        share = np.sqrt(step.phi0) * (step.held(length) / step.held(1.0) + 0 * length)[:, None, None]
+        for at in (directions[:M], constraints):
+            of_old[:, at] = share * linear
+            of_t[:, at] -= share * f.moves[:, P:]
+    spread = step_length(step, length)[:, None, None]
+    return np.asarray(of_old @ moments @ of_old.swapaxes(1, 2) + spread * of_t @ of_t.swapaxes(1, 2))
+
+
+def first_population(second: SecondStep, rows: Population) -> Population:
+    """Return rows of the first batch alone with all directions."""
+    f = second.batch.mean.shape[1]
     if rows.label.shape[-1] > 1:  # rows by index: beside 1 and before products
-        before = before[..., 1 : 1 + f, 1 : 1 + f]
-    size = f + count + constraints
-    at = [*range(old), *range(old + count, f + count)]
-    moments = np.zeros((*before.shape[:2], size, size))
-    moments[np.ix_(range(moments.shape[0]), range(moments.shape[1]), at, at)] = before
-    new = range(old, old + count)
-    moments[:, :, new, new] = step_length(second.step, rows.length)[:, None, None]
-    return replace(rows, moments=moments)
+        before = rows.moments[:, 0, : 1 + f, : 1 + f]
+    else:
+        before = np.pad(rows.moments[:, 0], ((0, 0), (1, 0), (1, 0)))  # nothing reads the first
+    moments = with_new_coordinates(second, rows.length, before, second.places, False)
+    return replace(rows, moments=moments[:, None, 1:, 1:])
 
 
-def second_population(second: SecondStep, rows: Rows, old: int) -> Population:
-    """Return the rows of the second batch; `old` is the number of the first step's directions."""
+def second_population(second: SecondStep, rows: Rows) -> Population:
+    """Return the rows of the second batch."""
     batch, n, n0 = second.batch, second.step.laws.ridge_count, second.step.laws.step_count
-    count, old_directions = second.step.directions - old, batch.mean.shape[1]
-    shift = np.sqrt(second.step.phi0) * second.functions
-    unmoved = np.zeros((len(shift), count - shift.shape[1]))
-    mean = np.hstack([batch.mean[:, :old], shift, unmoved, batch.mean[:, old:], shift])
-    moments = mean[:, :, None] * mean[:, None]
-    at = [*range(old), *range(old + count, old_directions + count)]
-    moments[np.ix_(range(len(shift)), at, at)] = batch.second
-    new = range(old, old + count)
-    moments[:, new, new] += step_length(second.step, batch.length)[:, None]
-    none = np.zeros((len(shift), 1))
+    first = np.pad(batch.second, ((0, 0), (1, 0), (1, 0)))
+    first[:, 0, 0], first[:, 0, 1:], first[:, 1:, 0] = 1.0, batch.mean, batch.mean
+    moments = with_new_coordinates(second, batch.length, first, second.places, True)
+    none = np.zeros((len(batch.length), 1))
     r = batch.r * n / n0
     return Population(
         rows,
@@ -627,7 +701,7 @@ def second_population(second: SecondStep, rows: Rows, old: int) -> Population:
         mass=batch.p[:, None] * rows.count / n,
         kappa=batch.kappa[:, None],
         residual=batch.r[:, None],
-        moments=moments[:, None],
+        moments=moments[:, None, 1:, 1:],
         label=none[..., None],
         label_square=none,
     )
@@ -648,18 +722,29 @@ def second_forms(second: SecondStep, rows: Population) -> Forms:
     batch, gamma, first = second.batch, second.gamma, second.first
     again = second.step.laws.update.again
     moved = (1, 2, 3, 4) if again else (1, 4)
+    if second.step.preconditioner is not None:
+        moved = (0, *moved)
     G, U, m = len(rows.length), len(gamma), len(moved)
     W, square = np.zeros((G, m, m, U)), np.zeros((G, m, m, U))
     r = rows.r[:, None]
-    W[:, 0, -1] = -r * gamma * batch.bend
+    start = moved.index(1)
+    W[:, start, -1] = -r * gamma * batch.bend
     square[:, -1, -1] = r**2 * gamma**2 * (batch.noise + batch.pushed**2)
     if again:
         latent = first.gamma * np.sqrt(second.step.activation.nu)
         r1 = batch.first[:, None] * (second.step.laws.ridge_count / second.step.laws.step_count)
-        W[:, 1, 3] = -r * gamma * batch.pushed_start
-        W[:, 1, 2] = -r1 * first.epsilon
-        square[:, 2, 2] = r1**2 * latent**2
-        square[:, 2, 3] = square[:, 3, 2] = r1 * r * latent * gamma * batch.pushed
+        W[:, start + 1, -1] = -r * gamma * batch.pushed_start
+        W[:, start + 1, -2] = -r1 * first.epsilon
+        square[:, -2, -2] = r1**2 * latent**2
+        square[:, -2, -1] = square[:, -1, -2] = r1 * r * latent * gamma * batch.pushed
+    if second.step.preconditioner is not None:
+        again_rows = second.step.laws.ridge_count / second.step.laws.step_count
+        rest = second.step.laws.update.rest
+        W[:, 0, -1] += again_rows
+        W[:, 1, -1] -= rest * again_rows
+        if again:
+            W[:, 1, -2] += again_rows
+            W[:, 2, -2] -= rest * again_rows
     W = W + W.swapaxes(1, 2)
     none = np.zeros((G, 1, 0, U))
     return Forms(
@@ -669,11 +754,13 @@ def second_forms(second: SecondStep, rows: Population) -> Forms:
 
 def form_without_rows(second: SecondStep) -> Floats:
     """Return the part of the form without rows that does not contain a, (R, 5, 5, U)."""
-    rest, s = second.step.laws.update.rest, second.step.inputs.s[:, None]
+    step, s = second.step, second.step.inputs.s[:, None]
+    pre, rest = step.preconditioner, step.laws.update.rest
+    shift = 1.0 if pre is None else pre.shift
     V = np.zeros((len(s), 5, 5, len(second.gamma)))
     for multiplier, after, before, own in ((3, 1, 2, second.first.own), (4, 0, 1, second.own)):
-        V[:, multiplier, after] = V[:, after, multiplier] = 1 / s
-        V[:, multiplier, before] = V[:, before, multiplier] = -(rest / s + own)
+        V[:, multiplier, after] = V[:, after, multiplier] = shift / s
+        V[:, multiplier, before] = V[:, before, multiplier] = -(rest * shift / s + own * step.held(1.0))
     return V
 
 

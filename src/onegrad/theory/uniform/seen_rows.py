@@ -49,7 +49,7 @@ from onegrad.theory.uniform.laws.rows import (
 )
 from onegrad.theory.uniform.pencil import Forms
 from onegrad.theory.uniform.rules import product_rule
-from onegrad.theory.uniform.second_step import SecondStep
+from onegrad.theory.uniform.second_step import SecondStep, with_new_coordinates
 
 INITIAL_NODES = 24  # of z_0
 # of the combinations of coordinates that move features most, given index and residual, by their
@@ -77,27 +77,12 @@ def seen_rows(
 
     rows : by index and residual, with the row variables `old` of the first step.
     """
-    both, again = second.step, second.step.laws.update.again
-    G, p, new = len(rows.length), variables.directions, variables.directions - old.directions
-    M, count = second.functions.shape[1], variables.count + 1  # with the label
-    value, variance = np.zeros((G, count)), np.zeros((G, count))
-    places = np.r_[
-        : 1 + old.directions, 1 + p : 1 + p + old.constraints, variables.products : count
-    ]
-    others = np.setdiff1d(np.arange(count), places)
-    moved, tied = 1 + old.directions, 1 + p + old.constraints
-    variance[:, moved : moved + new] = 1.0 if not both.inputs.isotropic else rows.length[:, None]
-    if again:
-        shift = np.sqrt(both.phi0) * second.functions
-        value[:, moved : moved + M], value[:, tied : tied + M] = shift, shift
-    group = joint_moments(rows)
-    moments = value[:, :, None] * value[:, None]
-    moments[:, range(count), range(count)] += variance
-    every = np.arange(G)
-    moments[np.ix_(every, places, places)] = group
-    cross = group[:, :, None, 0] * value[:, None, others]
-    moments[np.ix_(every, places, others)] = cross
-    moments[np.ix_(every, others, places)] = cross.swapaxes(1, 2)
+    again = second.step.laws.update.again
+    p, new = variables.directions, variables.directions - old.directions
+    products = [*range(variables.products, variables.count + 1)]  # and the label
+    moments = with_new_coordinates(
+        second, rows.length, joint_moments(rows), [*second.places, *products], again
+    )
     # nodes of the coordinates
     covariance = moments - moments[:, 0, :, None] * moments[:, 0, None]
     shares, at = rows.mass[:, 0] / rows.mass.sum(), slice(1, 1 + p)

@@ -98,8 +98,8 @@ def _require_derived_steps(problem: Problem) -> None:
     """Raise OutOfScope for further steps that have not been derived."""
     if problem.steps > 2:
         raise OutOfScope("uniform", "steps", problem.steps, "one step or two")
-    if problem.update != "gradient":
-        raise OutOfScope("uniform", "update", problem.update, "update='gradient' with two steps")
+    if problem.update == "spectral":
+        raise OutOfScope("uniform", "update", problem.update, "other updates with two steps")
 
 
 def _without_a_step(problem: Problem) -> Problem:
