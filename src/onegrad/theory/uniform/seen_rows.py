@@ -119,9 +119,9 @@ def seen_features(second: SecondStep, rows: Population, X: Floats, kappa: Floats
     of = {name: np.stack([part[name] for part in parts], -1) for name in parts[0]}
     A, root = of["A"], np.sqrt(rows.length)[:, None, None]
     first, types = second.first, second.types
-    P1, Q1 = first.along, np.maximum(first.across, MIN_Q1)
-    p20, p21, Q2 = _decomposition(second)
-    B2, large = of["slope"], first.across > MIN_Q1
+    P1, Q1, p20, p21, Q2 = (x[:, None] for x in _decomposition(second, rows.length))
+    B2, large = of["slope"], Q1 > MIN_Q1
+    Q1 = np.maximum(Q1, MIN_Q1)
     B1 = np.where(large, (of["across"] / root - p21 * B2) / Q1, 0.0)
     B0 = of["along"] / root - p20 * B2 - P1 * B1
     nu = numbers.nu
@@ -150,13 +150,34 @@ def seen_features(second: SecondStep, rows: Population, X: Floats, kappa: Floats
     )
 
 
-def _decomposition(second: SecondStep) -> tuple[Floats, Floats, Floats]:
-    """Return p_20, p_21 and Q_2."""
-    first, types = second.first, second.types
-    p21 = (second.between - first.along * types.along) / np.maximum(first.across, MIN_Q1)
-    p21 = np.where(first.across > MIN_Q1, p21, 0.0)
+def _decomposition(second: SecondStep, length: Floats) -> tuple[Floats, ...]:
+    r"""Return P_1, Q_1, p_20, p_21 and Q_2 of rows, (G, U) each.
+
+    After preconditioned steps the part h of their products with :math:`D^1 = w^1 - w^0` is left;
+    with their own part :math:`p = \varphi_0m\ell h`
+
+    .. math:: x\cdot w^2 = x\cdot w^2_{out} + \hat kp(\psi_1 - x\cdot D^1_{out})
+        + p(\psi_2 - x\cdot D^2_{out}),
+
+    of which the last is that of one batch.
+    """
+    step, first, types = second.step, second.first, second.types
+    P1, Q1 = first.along, first.across
+    p21 = (second.between - P1 * types.along) / np.maximum(Q1, MIN_Q1)
+    p21 = np.where(Q1 > MIN_Q1, p21, 0.0)
     Q2 = np.sqrt(np.maximum(types.rho**2 - types.along**2 - p21**2, 0.0))
-    return types.along, p21, Q2
+    held = np.ones_like(length)[:, None] * step.held(length[:, None])
+    rest = step.laws.update.rest
+    moved1, moved2 = P1 - rest * first.size, types.along - rest * P1
+    again = (1 - held) * step.laws.update.again
+    own = (1 - held) * second.growth
+    return (
+        P1 - (1 - held) * moved1,
+        held * Q1,
+        types.along - own * moved1 - again * moved2,
+        p21 - own * Q1 - again * (p21 - rest * Q1),
+        Q2 * (1 - again),
+    )
 
 
 def _features_of_type(
@@ -174,9 +195,9 @@ def _features_of_type(
     sigma, numbers, again = step.laws.neurons.activation, step.activation, step.laws.update.again
     size, gamma1, gamma2 = first.size[u], first.gamma[u], second.gamma[u]
     root = np.sqrt(rows.length)[:, None]
-    P1, Q1 = first.along[u], first.across[u]
-    p20, p21, Q2 = (part[u] for part in _decomposition(second))
-    own = step.phi0 * rows.length * rows.residual[:, 0]  # p
+    P1, Q1, p20, p21, Q2 = (part[:, u, None] for part in _decomposition(second, rows.length))
+    share = step.own_share(rows.length)
+    own = share * rows.residual[:, 0]  # p
     z0, p0 = _along_rule(sigma, size)
     slope0 = sigma.derivative(size * z0) - first.c1[u]
     pre1 = (first.s[u] * kappa + 0.0)[:, None] + root * P1 * z0
@@ -187,14 +208,14 @@ def _features_of_type(
         z1, p1 = gauss_hermite(8)
     z1, p1 = (np.broadcast_to(v, (*pre1.shape, v.shape[-1])) for v in (z1, p1))
     base = root * p20 * z0 + (own * gamma1 * second.growth[u])[:, None] * slope0
-    pre2 = base[..., None] + p21 * root[..., None] * z1
+    pre2 = base[..., None] + (p21 * root)[..., None] * z1
     latent = output = np.zeros_like(pre2)
     if again:
-        slope1 = sigma.derivative(pre1[..., None] + Q1 * root[..., None] * z1)
+        slope1 = sigma.derivative(pre1[..., None] + (Q1 * root)[..., None] * z1)
         D0, D1 = batch.slope[:, u], batch.bend[:, u]
         delta = batch.pushed[:, u] + own * gamma1 * np.sqrt(numbers.nu) * D1
-        along = root[:, 0] * (P1 * D1 + batch.start[:, u])
-        share = step.phi0 * rows.length * gamma2
+        along = root[:, 0] * (P1[:, 0] * D1 + batch.start[:, u])
+        share = share * gamma2
         pre2 = pre2 + (share * batch.r)[:, None, None] * slope1
         pre2 = pre2 - (share * second.coherent[:, u])[:, None, None]
         s0 = (sigma.derivative(z0) - numbers.c1 - 2 * numbers.c2 * z0) / np.sqrt(
@@ -203,9 +224,9 @@ def _features_of_type(
         if numbers.nu <= NEGLIGIBLE_SLOPE_ENERGY:
             s0 = np.zeros_like(z0)
         latent = slope1 - (D0[:, None] + along[:, None] * z0 + delta[:, None] * s0)[..., None]
-        latent = latent - (root[:, 0] * Q1 * D1)[:, None, None] * z1
+        latent = latent - ((root * Q1)[:, 0] * D1)[:, None, None] * z1
         if batch.output is not None:
-            output = sigma(pre1[..., None] + Q1 * root[..., None] * z1)
+            output = sigma(pre1[..., None] + (Q1 * root)[..., None] * z1)
             f = standardised(sigma)["rest"].of(sigma(z0), 1.0, z0)
             output = batch.output.rest(output, u, z0[:, None], z1, f[:, None])
         nu2 = batch.noise[:, u][:, None, None]
@@ -227,7 +248,7 @@ def _features_of_type(
     table = np.empty((*mean.shape, 4))
     for length in np.unique(rows.length):
         here = rows.length == length
-        table[here] = _averaged(sigma, mean[here], float(np.sqrt(length) * Q2))
+        table[here] = _averaged(sigma, mean[here], float((root * Q2)[here][0, 0]))
     of_F = table[..., 0] @ W  # (G, K, tests)
     ones, slopes = W[:, None, :, 0], table[..., 1]
     return {
@@ -270,8 +291,8 @@ def seen_forms(second: SecondStep, forms: Forms, rows: Population, f: SeenFeatur
     """
     step, first, batch = second.step, second.first, second.batch
     again, gamma = step.laws.update.again, second.gamma
-    own = (step.phi0 * rows.length[:, None] * rows.residual)[..., None]
-    own2 = (step.phi0 * batch.length * batch.r)[:, None, None] if again else own
+    own = (step.own_share(rows.length[:, None]) * rows.residual)[..., None]
+    own2 = (step.own_share(batch.length) * batch.r)[:, None, None] if again else own
     latent = first.gamma * np.sqrt(step.activation.nu)
     beta0 = f.beta - own * f.B2 * second.growth * latent
     B0 = f.B0 - own * f.B2 * second.growth * first.epsilon * first.size
