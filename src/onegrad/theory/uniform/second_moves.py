@@ -108,6 +108,15 @@ def own_products(step: Step, first: Types, moments: StepMoments) -> tuple[Floats
     return R00, R01, R11
 
 
+def parts_of_rows(step: Step, first: Types, length: Floats) -> tuple[Floats, Floats]:
+    """Return P and Q of a neuron's input along its initial one and across it, of rows of the step.
+
+    They leave the part h of their products with its move.
+    """
+    held, rest = step.held(length), step.laws.update.rest * first.size
+    return rest + held * (first.along - rest), held * first.across
+
+
 @dataclass(frozen=True)
 class Slopes:
     """Means over rows of what slopes make of inputs, for neurons of a step of some size, (U,)."""

@@ -32,6 +32,7 @@ from onegrad.theory.uniform.laws.rows import (
     step_length,
     with_nodes,
 )
+from onegrad.theory.uniform.second_moves import parts_of_rows
 from onegrad.theory.uniform.step import Step
 
 OUTPUT_NODES = 2  # of the second residual given the first: as five, to .02 %
@@ -110,12 +111,14 @@ def with_output(
     Also these residuals, the group that each was, and the output.
     """
     f, G, q = features_of_step(step, first, rows), len(rows.length), rows.label.shape[-1]
-    A, B1, B0, beta, noise, rest = (x[:, 0] for x in (f.A, f.B1, f.B0, f.beta, f.noise, f.rests[0]))
+    A, B1, B0, beta, noise, output = (x[:, 0] for x in (f.A, f.B1, f.B0, f.beta, f.noise, f.rests[0]))
     root = np.sqrt(rows.length)[:, None]
-    along, across = root * (first.along * B1 + B0), root * first.across * B1
+    P, Q = parts_of_rows(step, first, rows.length[:, None])
+    along, across, rest = root * (P * B1 + B0), root * Q * B1, step.laws.update.rest
+    remaining = rest + step.held(1.0) * (remaining - rest)
     variance, B0 = noise + beta**2 + along**2 + across**2, B0 / first.size
     mean, row, noise = _output(step, first, remaining, A, B1, B0, variance, rows.length)
-    shared = rest @ (first.weight * first.g**2)
+    shared = output @ (first.weight * first.g**2)
     noise = np.maximum(noise - (step.scale * shared) ** 2, 0.0)
     # row variables, of which f_perp is the last, f_perp of the first step, and the label
     second, old = np.zeros((G, q + 2, q + 2)), [*range(q), q + 1]

@@ -95,6 +95,7 @@ from onegrad.theory.uniform.second_moves import (
     bulk_moves,
     coherent_moves,
     own_products,
+    parts_of_rows,
 )
 from onegrad.theory.uniform.second_residual import Output, output_of_fresh, with_output
 from onegrad.theory.uniform.step import Step
@@ -342,7 +343,9 @@ def _weights_in_the_plane(
         return K[:, None] * lifted(gamma[:, None, None] * mean)
 
     moved_once = step.held(1.0) if step.laws.update.again else 1.0
-    M1, M0 = moved_once * matrix(batch.bend), matrix(batch.start)
+    M1 = matrix(batch.bend)
+    initial = (1 - moved_once) * step.laws.update.rest * first.size
+    M1, M0 = moved_once * M1, matrix(batch.start) + initial[:, None, None] * M1
     K1, K0 = diagonal(of.grown), diagonal(of.start)
     C11 = diagonal(of.R11 / d)
     C11 = C11 + lifted(plane - E @ C11 @ E.T)
@@ -505,10 +508,9 @@ def first_batch_again(
     at = slice(1, 1 + fields)
     length, root = rows.length[:, None], np.sqrt(numbers.nu)
     own = step.own_share(length) * rows.residual
-    held = step.held(length)
-    initial = step.laws.update.rest * first.size * (1 - held) + held * first.along
-    along = np.sqrt(length) * (initial * D1 + start)  # E[sigma' z_0]
-    explained = D0**2 + along**2 + length * (held * first.across * D1) ** 2 + latent**2
+    P, Q = parts_of_rows(step, first, length)
+    along = np.sqrt(length) * (P * D1 + start)  # E[sigma' z_0]
+    explained = D0**2 + along**2 + length * Q**2 * D1**2 + latent**2
     batch = SecondBatch(
         rows.length,
         kappa[node],  # at which the slopes are

@@ -49,6 +49,7 @@ from onegrad.theory.uniform.laws.rows import (
 )
 from onegrad.theory.uniform.pencil import Forms
 from onegrad.theory.uniform.rules import product_rule
+from onegrad.theory.uniform.second_moves import parts_of_rows
 from onegrad.theory.uniform.second_step import SecondStep, with_new_coordinates
 
 INITIAL_NODES = 24  # of z_0
@@ -171,9 +172,10 @@ def _decomposition(second: SecondStep, length: Floats) -> tuple[Floats, ...]:
     moved1, moved2 = P1 - rest * first.size, types.along - rest * P1
     again = (1 - held) * step.laws.update.again
     own = (1 - held) * second.growth
+    P, Q = parts_of_rows(step, first, length[:, None])
     return (
-        P1 - (1 - held) * moved1,
-        held * Q1,
+        P + 0 * held,
+        Q + 0 * held,
         types.along - own * moved1 - again * moved2,
         p21 - own * Q1 - again * (p21 - rest * Q1),
         Q2 * (1 - again),

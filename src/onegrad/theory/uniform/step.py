@@ -245,8 +245,16 @@ def take_step(laws: Laws) -> Step:
     noise = noise - (noise @ np.array(prims).T) @ np.array(prims)
     size = float(np.linalg.norm(noise))
     square = phi0 * (fit.free_energy + labels.energy_of_long_inputs + output) * size**2
+    gamma, preconditioner, gain = update.eta / float(np.sqrt(neurons.N)), None, inputs.s
+    if update.shift is not None:
+        preconditioner = Preconditioner(update.shift, phi0, inputs.s, inputs.omega)
+        gain = preconditioner.gain
+    mean_c = c.copy()
     if not (inputs.isotropic or fit.has_direction):
-        deviation = _deviation_of_signal(labels, fit.step_energy + output, c[:m], n0)
+        regressed = np.zeros(m)
+        if preconditioner is not None:  # of the index, which the rows' covariance knows
+            regressed = directions.indices @ (np.tile(gain, slots.count) * (c[:m] @ directions.indices))
+        deviation = _deviation_of_signal(labels, fit.step_energy + output, c[:m], regressed, n0)
         c[:m] += inputs.draw.fluctuation * deviation * unit_linear(labels)
     elif not fit.has_direction:  # to order 1/d: rows of a large residual are longer
         longer = (1 - labels.replaced) * energy_of_long_rows(labels.teacher) + 2 * (scale * c1) ** 2
@@ -263,14 +271,11 @@ def take_step(laws: Laws) -> Step:
         primitives = np.vstack([primitives, rest / np.linalg.norm(rest)])
         own_of_fit = np.append(own_of_fit, own)
         g0 = np.append(g0, own * fit.with_fitted)
-    gamma, preconditioner, gain = update.eta / float(np.sqrt(neurons.N)), None, inputs.s
-    if update.shift is not None:
-        preconditioner = Preconditioner(update.shift, phi0, inputs.s, inputs.omega)
-        gain, s = preconditioner.gain, slots.s
-        plain = float(s @ (g0 @ primitives) ** 2)
-        K, signal = np.tile(gain, slots.count), c @ primitives[: len(c)]
+    if preconditioner is not None:
+        plain = float(slots.s @ (g0 @ primitives) ** 2)
+        K, signal = np.tile(gain, slots.count), mean_c @ primitives[: len(c)]
         missed, energy = (1 - K) * signal, fit.free_energy + output
-        remaining = preconditioner.left_out(energy, float(c @ c), float(missed @ missed))
+        remaining = preconditioner.left_out(energy, float(signal @ signal), float(missed @ missed))
         if fit.with_fitted:
             regressed, remaining, along_noise = _regressed_moments(
                 preconditioner, labels, directions.indices[: m - 1], K, -scale * c1 * row, output
@@ -286,7 +291,7 @@ def take_step(laws: Laws) -> Step:
         h += mean * slots.vector(slots.count - 1, np.sqrt(inputs.s * inputs.mean))
     b = float(np.linalg.norm(h))
     if preconditioner is not None:
-        learned = float((h**2) @ (1 / s))
+        learned = float((h**2) @ (1 / slots.s))
         gamma *= _relative_length(
             preconditioner, numbers, fit.step_energy + output, mean, plain, learned
         )
@@ -415,14 +420,23 @@ def _special_directions(v: Floats, primitives: Floats, overlaps: Floats) -> Floa
     return np.array(basis[: len(primitives)])
 
 
-def _deviation_of_signal(labels: LabelLaw, energy: float, c: Floats, n0: int) -> float:
-    """Return the deviation of E[ru] over n_0 rows, along the linear part."""
+def _deviation_of_signal(
+    labels: LabelLaw, energy: float, c: Floats, regressed: Floats, n0: int
+) -> float:
+    """Return the deviation of E[ru] over n_0 rows, along the linear part.
+
+    regressed : (m,) coefficients of the indices u that a step takes off r.
+    """
+    k = float(regressed @ unit_linear(labels))
     fourth, square = labels.replaced * labels.square, labels.square
     for scale, weight, f in labels.at_scales:
         one = f if isinstance(f, Function) else along_linear(labels)
         fourth += (1 - labels.replaced) * weight * scale * _energy_along(one)
         square += weight * (one.second_moment - f.second_moment)
-    return float(np.sqrt(max(fourth + energy - square - float(c @ c), 0.0) / n0))
+        cubic = (1 - labels.replaced) * weight * scale * float(3 * one.c[1] + 6 * one.c[3])
+        fourth += weight * (3 * k**2) - 2 * k * cubic
+    left = c - regressed
+    return float(np.sqrt(max(fourth + energy - square - float(left @ left), 0.0) / n0))
 
 
 def _energy_along(f: Function) -> float:
