@@ -32,7 +32,6 @@ REFUSED = [  # fields, and what the message names
     ({"update": "spectral", "inputs": "power-law(0.5)"}, "inputs"),
     ({"update": "spectral", "activation": "H1"}, "activation"),
     ({"update": "spectral", "activation": "gelu", "ridge_rows": "same", "eta": 99.0}, "eta"),
-    ({"update": "preconditioned", "steps": 2}, "update"),
     # least squares without rows, or without a rest
     ({"labels": "residual-least-squares", "n_step": 300}, "n_step"),
     ({"labels": "residual-least-squares", "noise": 0.0}, "teacher"),

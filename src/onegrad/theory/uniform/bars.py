@@ -60,6 +60,7 @@ class Neglected(enum.Enum):
     STRONG_DIRECTION = "a direction of the inputs that has much of a neuron's variance"
     BLOWN_UP = "a first step that blows the residuals of the second up"
     BLOWN_UP_EQUAL = "equal readouts after a step that blows residuals up"
+    UNDONE = "a second step that undoes the first, of readouts of several sizes"
     SECOND_MOMENTS = "second moments of the step that differ from network to network"
     TEACHERS = "errors that differ from teacher to teacher"
     PRODUCTS = "a preconditioned step that lengthens neurons"
@@ -110,6 +111,8 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
     initial = steps.types.initial
     starts = 0.0 if initial is None or initial.second is None else initial.explained**0.5 / gap
     blown_up = max(steps.growth - 1, 0.0) / (steps.growth + LARGE_GROWTH)
+    squares, p = step.laws.neurons.squared_readouts
+    undone = step.full * (float(p @ squares**2) - 1) / problem.N * steps.undone
     # share of the step in the variance of weights
     moved = np.maximum(1 - (steps.types.size / steps.types.rho) ** 2, 0.0) * (numbers.c2 != 0.0)
     scales, shares = step.inputs.scales
@@ -161,6 +164,8 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
         # fluctuations of the output that the theory takes for means decide the second step
         Neglected.BLOWN_UP: blown_up,
         Neglected.BLOWN_UP_EQUAL: blown_up * (readout == "constant"),
+        # sums of g^2 differ from network to network, and what both steps leave differs the more
+        Neglected.UNDONE: undone / (1 + undone),
         Neglected.SECOND_MOMENTS: different / (1 + different) * (not isotropic),
         Neglected.PRODUCTS: products,
         # what is linear in a weight is one of two numbers in all but the special directions, and

@@ -112,6 +112,8 @@ class Steps:
     steepness: float  # largest s/rho
     products: tuple[InputProducts, ...] = ()
     growth: float = 1.0  # E r^2 of a second step over that of the first
+    # mean square of weights along v after the first of two steps, over the last
+    undone: float = 0.0
 
     @property
     def variances(self) -> Floats:
@@ -312,7 +314,7 @@ def two_steps(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
         share = rows.count / laws.step_count
         batch = replace(one_batch, rows=rows, mass=share * one_batch.mass)
         if rows.ridge:
-            population, X = seen_rows(second, batch, old, variables)
+            population, X = seen_rows(second, batch, variables)
             kappa = second.batch.kappa if again else batch.kappa[:, 0]  # where slopes are known
             features = seen_features(second, population, X, kappa)
             return Reading(
@@ -327,6 +329,7 @@ def two_steps(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
     readings = [seen(rows) if rows.step else fresh(rows) for rows in laws.rows]
     if not again:
         readings.append(Reading(second_rows, None, of_batches[0]))
+    along_v = first.weight @ second.weights[:, 0] ** 2
     return Steps(
         both,
         law,
@@ -341,6 +344,7 @@ def two_steps(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
         second_order,
         _steepness_of_two(second),
         growth=float(batch.p @ batch.r**2) / max(step.energy, MIN_SIGNAL),
+        undone=float(first.weight @ first.s**2) / max(float(along_v), MIN_SIGNAL),
     )
 
 

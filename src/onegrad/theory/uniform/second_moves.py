@@ -98,7 +98,10 @@ def own_products(step: Step, first: Types, moments: StepMoments) -> tuple[Floats
     s, omega, nu, K = step.inputs.s, step.inputs.omega, step.activation.nu, step.gain
     R00 = (s[:, None] * first.length / first.size**2).T
     grown = step.laws.update.rest + np.outer(first.own + first.epsilon * moments.mean, K)
-    even, signal = (first.epsilon * first.size) ** 2, (first.epsilon * first.size * moments.mean) ** 2
+    even, signal = (
+        (first.epsilon * first.size) ** 2,
+        (first.epsilon * first.size * moments.mean) ** 2,
+    )
     noise = step.noise_of_moves(moments.square * (even + first.gamma**2 * nu), signal)
     noise = noise / (omega @ K**2)
     R01, R11 = R00 * grown, R00 * grown**2 * first.size[:, None] ** 2 + np.outer(noise, K**2)
@@ -127,7 +130,7 @@ class Slopes:
     energy: Floats  # E psi_2^2
 
     @classmethod
-    def of(cls, step: Step, first: Types, batch: SecondBatch, gamma: Floats, coherent: Floats) -> Slopes:
+    def of(cls, first: Types, batch: SecondBatch, gamma: Floats, coherent: Floats) -> Slopes:
         """Return the means; `coherent` is what moves coherent weights, (G, U)."""
         rows = batch.p * batch.r * batch.length
         energy = (rows * batch.r) @ batch.slope_square - rows @ (coherent * batch.slope)
@@ -161,7 +164,12 @@ def bulk_moves(
     products: tuple[Floats, Floats, Floats],
 ) -> BulkMoves:
     """Return the moves of a second step off the special directions."""
-    rest, s, omega, pre = step.laws.update.rest, step.inputs.s, step.inputs.omega, step.preconditioner
+    rest, s, omega, pre = (
+        step.laws.update.rest,
+        step.inputs.s,
+        step.inputs.omega,
+        step.preconditioner,
+    )
     b, phi = slopes.bend, step.phi0
     if pre is None:
         grown = rest + np.outer(own + b, s)
@@ -231,7 +239,9 @@ def _moves_again(
     z1 = h * (slopes.shared - read * start1 - h * b * square1)
     along = read[:, None] + np.outer(h * b * b1, K)
     gradient = phi * slopes.energy + (R00 * along**2) @ (omega * s)
-    gradient += phi * h * b * (h * b * first_force * (omega @ (s * m**2)) + 2 * z1 * (omega @ (s * m)))
+    gradient += (
+        phi * h * b * (h * b * first_force * (omega @ (s * m**2)) + 2 * z1 * (omega @ (s * m)))
+    )
     return BulkMoves(
         own_moves + np.outer(onto_first, m),
         np.outer(onto_start - onto_first * size, m),

@@ -111,14 +111,16 @@ def with_output(
     Also these residuals, the group that each was, and the output.
     """
     f, G, q = features_of_step(step, first, rows), len(rows.length), rows.label.shape[-1]
-    A, B1, B0, beta, noise, output = (x[:, 0] for x in (f.A, f.B1, f.B0, f.beta, f.noise, f.rests[0]))
+    A, B1, B0, beta, noise, value = (
+        x[:, 0] for x in (f.A, f.B1, f.B0, f.beta, f.noise, f.rests[0])
+    )
     root = np.sqrt(rows.length)[:, None]
     P, Q = parts_of_rows(step, first, rows.length[:, None])
     along, across, rest = root * (P * B1 + B0), root * Q * B1, step.laws.update.rest
     remaining = rest + step.held(1.0) * (remaining - rest)
     variance, B0 = noise + beta**2 + along**2 + across**2, B0 / first.size
     mean, row, noise = _output(step, first, remaining, A, B1, B0, variance, rows.length)
-    shared = output @ (first.weight * first.g**2)
+    shared = value @ (first.weight * first.g**2)
     noise = np.maximum(noise - (step.scale * shared) ** 2, 0.0)
     # row variables, of which f_perp is the last, f_perp of the first step, and the label
     second, old = np.zeros((G, q + 2, q + 2)), [*range(q), q + 1]

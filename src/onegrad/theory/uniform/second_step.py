@@ -193,7 +193,7 @@ def take_second_step(
     update, d = step.laws.update, step.inputs.d
     assert update.second is not None
     gamma = update.second / float(np.sqrt(step.laws.neurons.N)) * first.g
-    s, omega, weight = step.inputs.s, step.inputs.omega, first.weight
+    omega, weight = step.inputs.omega, first.weight
     of_weights = own_products(step, first, moments)
     coherent = coherent_moves(step, batch)
     if step.preconditioner is not None:
@@ -203,12 +203,16 @@ def take_second_step(
     sizes, V = np.sqrt(np.maximum(square[::-1], 0.0)), V[:, ::-1]
     smallest = MIN_NEW_WEIGHT if step.inputs.isotropic else MIN_SPREAD_WEIGHT
     noise = step.noise_of_moves(1.0) / (omega @ step.gain**2)
-    count = int(min(MAX_NEW_DIRECTIONS, (d * noise * sizes**2 > smallest).sum()))
+    large = d * noise * (omega @ step.gain) ** 2 * sizes**2 > smallest
+    count = int(min(MAX_NEW_DIRECTIONS, large.sum()))
     V = V[:, :count] / sizes[:count]
     mixture = root[:, None] * V  # of row functions, (U, M)
     on_functions = coherent.gram @ mixture
     both, moves, weights = _with_directions(
-        step, first, gamma[:, None] * coherent.vectors, np.sqrt(noise) * gamma[:, None] * on_functions
+        step,
+        first,
+        gamma[:, None] * coherent.vectors,
+        np.sqrt(noise) * gamma[:, None] * on_functions,
     )
     left_out = float(np.sqrt(step.phi0 / noise))  # of a function, which a row left out has
     functions = RowFunctions(
@@ -221,7 +225,7 @@ def take_second_step(
     own = _own_output(step, first, gamma, batch) if step.full else np.zeros_like(gamma)
     q = batch.r[:, None] * batch.slope
     moved = q - coherent.left + coherent.left @ mixture @ on_functions.T
-    slopes = Slopes.of(step, first, batch, gamma, moved)
+    slopes = Slopes.of(first, batch, gamma, moved)
     bulk = bulk_moves(step, first, moments, slopes, own, of_weights)
     R00, R01, R11 = of_weights
     grown, start, shared = bulk.grown, bulk.start, bulk.shared
@@ -234,9 +238,9 @@ def take_second_step(
     )
     growth = ((R01 * grown) @ omega) / (R01 @ omega)
     gain = omega * step.gain
-    own_reading = R02 @ gain
+    own_reading = R02 @ gain / step.kept
     unit = gamma * (R12 @ gain) / own_reading  # along w_1, in units of the first
-    growth_read = ((R02 * grown) @ gain) / own_reading
+    growth_read = ((R02 * grown) @ gain) / (R02 @ gain)
     variance, slope = _own_scales(step, first, unit, growth_read, batch, moments)
     types = replace(
         first,
@@ -245,7 +249,7 @@ def take_second_step(
         s=weights[:, 0],
         along=along_first + R02 @ omega,
         rho=np.sqrt(np.maximum(rho2 + R22 @ omega, MIN_SHARE_OFF_PLANE * (R22 @ omega))),
-        own_reading=own_reading / step.kept,
+        own_reading=own_reading,
         grown=growth**2 * first.grown,
         own_slope=slope,
     )
@@ -277,9 +281,14 @@ def _relative_length(
     of_weights: tuple[Floats, Floats, Floats],
 ) -> float:
     """Return the length of the second gradient over that of the second step."""
-    pre, s, omega, rest = step.preconditioner, step.inputs.s, step.inputs.omega, step.laws.update.rest
+    pre, s, omega, rest = (
+        step.preconditioner,
+        step.inputs.s,
+        step.inputs.omega,
+        step.laws.update.rest,
+    )
     assert pre is not None
-    slopes = Slopes.of(step, first, batch, gamma, batch.r[:, None] * batch.slope)
+    slopes = Slopes.of(first, batch, gamma, batch.r[:, None] * batch.slope)
     bulk = bulk_moves(step, first, moments, slopes, 0 * gamma, of_weights)
     R00, R01, R11 = of_weights
     R12 = bulk.grown * R11 + bulk.start * R01 + bulk.shared
@@ -374,7 +383,7 @@ def _weights_in_the_plane(
 def _with_directions(
     step: Step, first: Types, moved: Floats, off: Floats
 ) -> tuple[Step, Floats, Floats]:
-    r"""Return the step with further special directions, moves and weights along all of them, (U, p).
+    r"""Return the step with further special directions, and moves and weights along all, (U, p).
 
     They are the noise :math:`\hat n_m` of the row functions, and what the gain K of the step, for
     the gradient :math:`\Sigma`, makes of all directions of the gradient:
@@ -482,7 +491,7 @@ def _own_scales(
     by_index = (np.bincount(place, batch.p * x, len(at)) for x in (batch.r**2, batch.r))
     squares, residuals = by_index
     variance = variance + unit**2 * (squares @ energy) / n0 / first.rho**2
-    slope = slope + unit * ((residuals * at) @ bend) / first.rho / step.b
+    slope = slope + unit * ((residuals * at) @ bend) / first.rho / (step.b / step.kept)
     return variance, slope
 
 
@@ -660,7 +669,10 @@ def with_new_coordinates(
     step, f = second.step, second.functions
     P, k, new = second.old_directions, f.fixed.shape[1], step.directions - second.old_directions
     G, q, M = len(length), len(places), f.value.shape[1]
-    directions, constraints = [*range(1 + P, 1 + P + new)], [*range(1 + P + new + k, 1 + P + new + k + M)]
+    directions, constraints = (
+        [*range(1 + P, 1 + P + new)],
+        [*range(1 + P + new + k, 1 + P + new + k + M)],
+    )
     of_old, of_t = np.zeros((G, q + new + M, q)), np.zeros((G, q + new + M, new))
     of_old[:, places, range(q)] = 1.0
     of_t[:, directions, range(new)] = 1.0
@@ -668,12 +680,16 @@ def with_new_coordinates(
         linear = np.zeros((G, M, q))
         linear[..., 0], linear[..., 1 : 1 + P] = f.value, -f.moves[:, :P]
         linear[..., 1 + P : 1 + P + k] = -f.fixed / np.sqrt(step.phi0)
-        share = np.sqrt(step.phi0) * (step.held(length) / step.held(1.0) + 0 * length)[:, None, None]
+        share = (
+            np.sqrt(step.phi0) * (step.held(length) / step.held(1.0) + 0 * length)[:, None, None]
+        )
         for at in (directions[:M], constraints):
             of_old[:, at] = share * linear
             of_t[:, at] -= share * f.moves[:, P:]
     spread = step_length(step, length)[:, None, None]
-    return np.asarray(of_old @ moments @ of_old.swapaxes(1, 2) + spread * of_t @ of_t.swapaxes(1, 2))
+    return np.asarray(
+        of_old @ moments @ of_old.swapaxes(1, 2) + spread * of_t @ of_t.swapaxes(1, 2)
+    )
 
 
 def first_population(second: SecondStep, rows: Population) -> Population:
@@ -762,7 +778,9 @@ def form_without_rows(second: SecondStep) -> Floats:
     V = np.zeros((len(s), 5, 5, len(second.gamma)))
     for multiplier, after, before, own in ((3, 1, 2, second.first.own), (4, 0, 1, second.own)):
         V[:, multiplier, after] = V[:, after, multiplier] = shift / s
-        V[:, multiplier, before] = V[:, before, multiplier] = -(rest * shift / s + own * step.held(1.0))
+        V[:, multiplier, before] = V[:, before, multiplier] = -(
+            rest * shift / s + own * step.held(1.0)
+        )
     return V
 
 

@@ -72,14 +72,14 @@ class SeenFeatures(StepFeatures):
 
 
 def seen_rows(
-    second: SecondStep, rows: Population, old: RowVariables, variables: RowVariables
+    second: SecondStep, rows: Population, variables: RowVariables
 ) -> tuple[Population, Floats]:
     """Return rows of ridge with nodes of what moves features, and their coordinates, (G, K, p).
 
-    rows : by index and residual, with the row variables `old` of the first step.
+    rows : by index and residual, with the row variables of the first step.
     """
     again = second.step.laws.update.again
-    p, new = variables.directions, variables.directions - old.directions
+    p = variables.directions
     products = [*range(variables.products, variables.count + 1)]  # and the label
     moments = with_new_coordinates(
         second, rows.length, joint_moments(rows), [*second.places, *products], again
@@ -119,7 +119,7 @@ def seen_features(second: SecondStep, rows: Population, X: Floats, kappa: Floats
     parts = [_features_of_type(second, rows, X, kappa, u) for u in range(len(second.gamma))]
     of = {name: np.stack([part[name] for part in parts], -1) for name in parts[0]}
     A, root = of["A"], np.sqrt(rows.length)[:, None, None]
-    first, types = second.first, second.types
+    types = second.types
     P1, Q1, p20, p21, Q2 = (x[:, None] for x in _decomposition(second, rows.length))
     B2, large = of["slope"], Q1 > MIN_Q1
     Q1 = np.maximum(Q1, MIN_Q1)

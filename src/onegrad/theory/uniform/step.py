@@ -253,7 +253,9 @@ def take_step(laws: Laws) -> Step:
     if not (inputs.isotropic or fit.has_direction):
         regressed = np.zeros(m)
         if preconditioner is not None:  # of the index, which the rows' covariance knows
-            regressed = directions.indices @ (np.tile(gain, slots.count) * (c[:m] @ directions.indices))
+            regressed = directions.indices @ (
+                np.tile(gain, slots.count) * (c[:m] @ directions.indices)
+            )
         deviation = _deviation_of_signal(labels, fit.step_energy + output, c[:m], regressed, n0)
         c[:m] += inputs.draw.fluctuation * deviation * unit_linear(labels)
     elif not fit.has_direction:  # to order 1/d: rows of a large residual are longer
