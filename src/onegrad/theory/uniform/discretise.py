@@ -65,6 +65,7 @@ from onegrad.theory.uniform.second_step import (
     second_forms,
     second_population,
     take_second_step,
+    with_starts,
 )
 from onegrad.theory.uniform.second_step import fresh_features as features_of_two
 from onegrad.theory.uniform.second_step import fresh_rows as fresh_rows_of_two
@@ -283,8 +284,12 @@ def two_steps(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
         lengths = [x.size.length for x in points]
         batch = second_batch(step, first, plane[:, 0, 0], lengths, moments)
     second = take_second_step(step, first, plane, moments, batch)
-    both, types = second.step, second.types
+    both = second.step
     more = (0, both.directions - step.directions)
+    moments = replace(moments, M=np.pad(moments.M, (more, more)), S=np.pad(moments.S, (more, more)))
+    if nodes.starts and not same:  # rows of both are not resolved along the labels' directions
+        second = with_starts(second, moments, None if like is None else like.types)
+    first, types = second.first, second.types
     variables = RowVariables(
         both.directions,
         old.constraints + second.functions.value.shape[1],
@@ -335,7 +340,7 @@ def two_steps(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
         law,
         types,
         second.plane,
-        replace(moments, M=np.pad(moments.M, (more, more))),
+        moments,
         variables,
         tuple(readings),
         Reading(test, of_test, forms_of(both, types, phi, test, of_test)),

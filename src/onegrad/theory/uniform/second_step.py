@@ -62,7 +62,11 @@ from onegrad.theory.uniform.features import (
 from onegrad.theory.uniform.fit import own_scale
 from onegrad.theory.uniform.laws.directions import MIN_LENGTH
 from onegrad.theory.uniform.laws.labels import LabelLaw, along_linear
-from onegrad.theory.uniform.laws.neurons import MIN_SHARE_OFF_PLANE, Types
+from onegrad.theory.uniform.laws.neurons import (
+    MIN_SHARE_OFF_PLANE,
+    Types,
+    with_initial_weights,
+)
 from onegrad.theory.uniform.laws.rows import (
     GAUSSIAN_NOISE_POINTS,
     INDEPENDENT_POINTS,
@@ -174,6 +178,7 @@ class SecondStep:
     growth: Floats  # (U,) part of a move of the first step that is left
     coherent: Floats  # (G, U) part of r D_0 that moves coherent weights
     old_directions: int  # of the first step
+    on_starts: Floats  # (U, p, p) regression of weights on initial ones, times d
 
     @property
     def places(self) -> list[int]:
@@ -203,7 +208,8 @@ def take_second_step(
     sizes, V = np.sqrt(np.maximum(square[::-1], 0.0)), V[:, ::-1]
     smallest = MIN_NEW_WEIGHT if step.inputs.isotropic else MIN_SPREAD_WEIGHT
     noise = step.noise_of_moves(1.0) / (omega @ step.gain**2)
-    large = d * noise * (omega @ step.gain) ** 2 * sizes**2 > smallest
+    kept = omega @ (step.gain / step.inputs.s)
+    large = d * noise * kept**2 * sizes**2 > smallest
     count = int(min(MAX_NEW_DIRECTIONS, large.sum()))
     V = V[:, :count] / sizes[:count]
     mixture = root[:, None] * V  # of row functions, (U, M)
@@ -233,7 +239,7 @@ def take_second_step(
     R12 = grown * R11 + start * R01 + shared
     R22 = np.maximum(grown * (R12 + shared) + start * R02 + bulk.noise, MIN_ENERGY)
     products = Products(R00, R01, R11, R22, grown, start)
-    covariance, rho2, along_first = _weights_in_the_plane(
+    covariance, rho2, along_first, on_starts = _weights_in_the_plane(
         step, both, first, plane, moments, batch, gamma, products
     )
     growth = ((R01 * grown) @ omega) / (R01 @ omega)
@@ -268,6 +274,7 @@ def take_second_step(
         growth=bulk.growth,
         coherent=moved,
         old_directions=step.directions,
+        on_starts=on_starts,
     )
 
 
@@ -324,10 +331,11 @@ def _weights_in_the_plane(
     batch: SecondBatch,
     gamma: Floats,
     of: Products,
-) -> tuple[Floats, Floats, Floats]:
+) -> tuple[Floats, Floats, Floats, Floats]:
     r"""Return the covariance of weights along the special directions, (U, p, p).
 
-    Also what they add to rho^2 and to the part along the initial input. Of
+    Also what they add to rho^2 and to the part along the initial input, and the regression of
+    weights on initial ones, times d. Of
 
     .. math:: w^2 = \big(1 - \delta + \Sigma\gamma_2gE[r_2D_1XX^\top]\big)w^1
         + \Sigma\gamma_2gE[r_2D_{00}XX^\top]w^0 + \text{noise}
@@ -377,7 +385,49 @@ def _weights_in_the_plane(
     total = more + moved(K1, K0) + diagonal((others - of.start**2 * of.R00) / d)
     basis = both.parts.reshape(both.directions, -1)
     along = np.einsum("uik,uki->u", M1, C10) + np.einsum("uik,uki->u", M0, C00)
-    return basis @ total @ basis.T, np.einsum("uii->u", more), along
+    on_starts = (K1 + M1) @ C10 + (K0 + M0) @ C00
+    products = (basis @ x @ basis.T for x in (total, d * on_starts))
+    covariance, on_starts = products
+    return covariance, np.einsum("uii->u", more), along, on_starts
+
+
+def with_starts(second: SecondStep, moments: StepMoments, like: Types | None) -> SecondStep:
+    """Return a second step with nodes of initial weights as types, where these count.
+
+    Its neurons move as those of all such nodes: slopes know of them what is linear.
+
+    like : types of similar laws, which say whether there are nodes.
+    """
+    of_two = second.plane, second.on_starts
+    types, plane = with_initial_weights(second.step, second.types, moments, like, of_two)
+    if types.initial is None:
+        return second
+    count = len(types.g) // len(second.gamma)
+
+    def each(values: Floats) -> Floats:
+        return np.repeat(values, count, axis=-1)
+
+    batch, output = second.batch, second.batch.output
+    of_types = ("slope", "bend", "slope_square", "noise", "start", "shared", "pushed")
+    of_rows = {name: each(getattr(batch, name)) for name in (*of_types, "pushed_start")}
+    if output is not None:
+        parts = {name: each(getattr(output, name)) for name in ("mean", "along", "across")}
+        output = replace(output, **parts)
+    first = second.first.repeated(count)
+    return replace(
+        second,
+        types=types,
+        plane=plane,
+        first=replace(second.first, **first | {"weight": types.weight}),
+        weights=np.repeat(second.weights, count, axis=0) + types.initial.index,
+        batch=replace(batch, **of_rows, output=output),
+        coherent=each(second.coherent),
+        gamma=each(second.gamma),
+        own=each(second.own),
+        own_variance=each(second.own_variance),
+        between=each(second.between),
+        growth=each(second.growth),
+    )
 
 
 def _with_directions(

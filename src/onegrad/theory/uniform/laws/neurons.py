@@ -203,6 +203,15 @@ class Types:
         """Deviation of the input across the initial one."""
         return np.sqrt(np.maximum(self.rho**2 - self.along**2, 0.0))
 
+    def repeated(self, count: int) -> dict[str, Any]:
+        """Return the arrays of types that each stand for so many."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: np.repeat(value, count, axis=-1)
+            for name, value in values.items()
+            if isinstance(value, np.ndarray)
+        }
+
 
 def steepness(step: Step) -> float:
     r"""Return the largest s/rho of a neuron that counts, before anything else is known of it."""
@@ -407,15 +416,21 @@ def _forms_in_the_plane(step: Step, moments: StepMoments) -> list[Floats]:
 
 
 def with_initial_weights(
-    step: Step, types: Types, moments: StepMoments, like: Types | None = None
+    step: Step,
+    types: Types,
+    moments: StepMoments,
+    like: Types | None = None,
+    of_two: tuple[Floats, Floats] | None = None,
 ) -> tuple[Types, Floats]:
     """Return types, and their weights in the plane, with nodes of initial weights along q.
 
     Only if these weights make much of a neuron's variance.
 
     like : types of similar laws, which say whether there are nodes.
+    of_two : covariance of weights after two steps, whose rows resolve all directions, and their
+        regression on initial ones.
     """
-    plane, linear = _weights_in_the_plane(step, types, moments)
+    plane, linear = of_two or _weights_in_the_plane(step, types, moments)
     if not step.is_gradient or (like is not None and like.initial is None):
         return types, plane
     inputs, neurons = step.inputs, step.laws.neurons
@@ -427,6 +442,8 @@ def with_initial_weights(
         on_q = (linear @ q) / np.sqrt(_of_inputs(step, q) * inputs.d)
         indexed = on_q * q
         share = float(types.weight @ (indexed[:, 0] ** 2 / types.rho**2))
+    if of_two is not None:
+        indexed = on_q
     similar = None if like is None else like.initial
     alike = similar is not None and (similar.second is None) == (second is None)
     if not alike and not _types_are_derived(step, second, share):
@@ -458,11 +475,7 @@ def with_initial_weights(
     value, vectors = np.linalg.eigh(plane)
     value = np.maximum(value, MIN_PLANE / inputs.d)
     plane = each_row((vectors * value[:, None, :]) @ vectors.swapaxes(1, 2))
-    repeated: dict[str, Any] = {
-        field.name: each(getattr(types, field.name))
-        for field in fields(types)
-        if isinstance(getattr(types, field.name), np.ndarray)
-    }
+    repeated = types.repeated(count)
     of_types = repeated | {
         "weight": weight,
         "length": length,
