@@ -259,8 +259,14 @@ def one_step(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
     )
 
 
-def two_steps(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
-    """Return what two steps leave."""
+def two_steps(
+    laws: Laws, nodes: Nodes, like: Steps | None = None, off: Floats | None = None
+) -> Steps:
+    """Return what two steps leave.
+
+    off : direction off v along which rows of step and ridge are resolved: that of initial weights
+        that are types.
+    """
     again, same = laws.update.again, laws.same_rows
     step, deviation, points, moments = _first_step(laws, again or same)
     inputs, phi = step.inputs, step.inputs.d / laws.ridge_count
@@ -274,7 +280,7 @@ def two_steps(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
     rests = int(step.full and (again or same))
     old = RowVariables(step.directions, len(moments.constraints), step.indices, rests)
     if again or same:
-        one_batch = rows_by_index(step, batch_rows, points, moments, old, RESIDUAL_NODES)
+        one_batch = rows_by_index(step, batch_rows, points, moments, old, RESIDUAL_NODES, off)
     else:
         one_batch = rows_of_step(step, batch_rows, points, moments, nodes.residual)
     if again:
@@ -287,9 +293,12 @@ def two_steps(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
     both = second.step
     more = (0, both.directions - step.directions)
     moments = replace(moments, M=np.pad(moments.M, (more, more)), S=np.pad(moments.S, (more, more)))
-    if nodes.starts and not same:  # rows of both are not resolved along the labels' directions
+    if nodes.starts:
         second = with_starts(second, moments, None if like is None else like.types)
     first, types = second.first, second.types
+    if types.initial is not None and same and off is None:
+        off = types.initial.toward[: step.directions] * (np.arange(step.directions) > 0)
+        return two_steps(laws, nodes, like, off)
     variables = RowVariables(
         both.directions,
         old.constraints + second.functions.value.shape[1],

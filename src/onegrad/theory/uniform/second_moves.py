@@ -1,4 +1,4 @@
-r"""What a second step does to weights: its coherent part, and what it adds off special directions.
+r"""Moves of a second step: its coherent part, and what it adds off the special directions.
 
 The gradient moves weights by :math:`\Sigma Z_2`, :math:`Z_2 = X^\top\psi_2/n_0` with the row
 functions :math:`\psi_2 = \gamma_2gr_2\sigma'(x\cdot w^1)`; a preconditioned step obeys
@@ -47,12 +47,10 @@ from onegrad.theory.uniform.step import Step
 if TYPE_CHECKING:  # which moves by what is here
     from onegrad.theory.uniform.second_step import SecondBatch
 
-MIN_ENERGY = 1e-12
-
 
 @dataclass(frozen=True)
 class CoherentMoves:
-    """What neurons of unit size do together in a second step."""
+    """Moves that neurons of unit size make together in a second step."""
 
     vectors: Floats  # (U, D) moves along the directions there are, in slots and groups
     value: Floats  # (G, U) q; of the gradient less what constraints take of it

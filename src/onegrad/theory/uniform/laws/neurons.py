@@ -431,7 +431,8 @@ def with_initial_weights(
         regression on initial ones.
     """
     plane, linear = of_two or _weights_in_the_plane(step, types, moments)
-    if not step.is_gradient or (like is not None and like.initial is None):
+    derived = step.is_gradient or (of_two is not None and step.inputs.isotropic)
+    if not derived or (like is not None and like.initial is None):
         return types, plane
     inputs, neurons = step.inputs, step.laws.neurons
     q, share = _leading_start(step, types, linear)

@@ -438,35 +438,44 @@ def rows_by_index(
     moments: StepMoments,
     of: RowVariables,
     nodes: int,
+    second: Floats | None = None,
 ) -> Population:
-    """Return rows by their index, a group each: nodes of r for each value of the fresh one."""
+    """Return rows by their index, a group each: nodes of r for each value of the fresh one.
+
+    second : (p,) direction along which these have bins, where it is given.
+    """
     n, n0, q = step.laws.ridge_count, step.laws.step_count, of.count
     columns = []
     for x in laws:
         variables = _row_variables(step, x, moments, of)
         values, place = np.unique(x.fresh, return_inverse=True)
+        off = 0 * x.r if second is None else second @ variables[1 : 1 + step.directions]
         for k in range(len(values)):
-            at = place == k
-            r, weight, lift = conditional_gauss(x.r[at], x.p[at] * x.size.share, nodes)
-            likely = weight > MIN_GROUP
-            second = _second_moments(lift[:, likely], variables[:, at])
-            _add_unresolved(step, x, of, second)
-            length = np.full(likely.sum(), x.size.length)
-            columns.append((length, r[likely], weight[likely], second))
-    length, r, weight, second = (np.concatenate(c) for c in zip(*columns, strict=True))
+            of_index = np.flatnonzero(place == k)
+            of_index = of_index[np.argsort(off[of_index], kind="stable")]
+            parts = 1 if second is None else MIN_SECOND_BINS
+            for part in _bins(off[of_index], x.p[of_index], parts):
+                at = of_index[part]
+                r, weight, lift = conditional_gauss(x.r[at], x.p[at] * x.size.share, nodes)
+                likely = weight > MIN_GROUP
+                square = _second_moments(lift[:, likely], variables[:, at])
+                _add_unresolved(step, x, of, square)
+                length = np.full(likely.sum(), x.size.length)
+                columns.append((length, r[likely], weight[likely], square))
+    length, r, weight, square = (np.concatenate(c) for c in zip(*columns, strict=True))
     mass = (weight / weight.sum() * rows.count / n)[:, None]
-    second = second[:, None]
+    square = square[:, None]
     return Population(
         rows,
         length,
         r * n / n0,
         (r * n / n0) ** 2,
         mass=mass,
-        kappa=second[..., 0, 1],
+        kappa=square[..., 0, 1],
         residual=r[:, None],
-        moments=second[..., :q, :q],
-        label=second[..., q, :q],
-        label_square=second[..., q, q],
+        moments=square[..., :q, :q],
+        label=square[..., q, :q],
+        label_square=square[..., q, q],
     )
 
 
