@@ -35,6 +35,12 @@ STRONG = {
                    readout="rademacher", weights="sphere", alpha=0.45, steps=2, batches="same"),
         (1.2287, 2.0219), (0.0227, 0.0305),
     ),
+    "two steps, same rows": (
+        og.Problem(n=600, d=100, N=150, activation="gelu", teacher="H2", noise=0.3, ridge=0.02,
+                   readout="constant", weights="sphere", ridge_rows="same", alpha=0.5, steps=2,
+                   later_alpha="0.3", batches="same"),
+        (0.8659, 2.0998), (0.0160, 0.0287),
+    ),
 }  # fmt: skip
 
 

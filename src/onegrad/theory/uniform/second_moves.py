@@ -47,6 +47,8 @@ from onegrad.theory.uniform.step import Step
 if TYPE_CHECKING:  # which moves by what is here
     from onegrad.theory.uniform.second_step import SecondBatch
 
+MIN_ENERGY = 1e-12
+
 
 @dataclass(frozen=True)
 class CoherentMoves:
@@ -54,7 +56,7 @@ class CoherentMoves:
 
     vectors: Floats  # (U, D) moves along the directions there are, in slots and groups
     value: Floats  # (G, U) q; of the gradient less what constraints take of it
-    left: Floats  # (G, U) means of what these and the constraints leave of q
+    remainder: Floats  # (G, U) means of what these and the constraints leave of q
     fixed: Floats  # (U, k) what constraints take of q; of the gradient it is in the means
     gram: Floats  # (U, U) Gamma
     gradient: Floats  # (U,) squared length of the gradient
@@ -72,9 +74,9 @@ def coherent_moves(step: Step, batch: SecondBatch) -> CoherentMoves:
     free = squares - fixed @ fixed.T
     gradient = signal**2 @ groups + step.phi0 * np.diag(free)
     if pre is None:
-        left = q - t @ fixed.T
-        gram = left.T @ (p[:, None] * left)
-        return CoherentMoves(signal * groups, left, left, 0 * fixed, gram, gradient)
+        rest = q - t @ fixed.T
+        gram = rest.T @ (p[:, None] * rest)
+        return CoherentMoves(signal * groups, rest, rest, 0 * fixed, gram, gradient)
     unit, S, tau = np.eye(P), np.eye(P), np.zeros((P, t.shape[1]))
     if step.laws.update.again:
         second = np.tensordot(p, batch.second, axes=1)
@@ -83,12 +85,11 @@ def coherent_moves(step: Step, batch: SecondBatch) -> CoherentMoves:
     form = basis.T @ (held * (S - unit) + (1 - held) * tau @ tau.T) @ basis
     form += np.diag(pre.shift / groups + held)
     vectors = np.linalg.solve(form, basis.T @ (held * along + (1 - held) * fixed @ tau.T).T).T
-    on = vectors @ basis.T
-    off = vectors - on @ basis
-    fixed = fixed - on @ tau
-    gram = squares - on @ along.T - along @ on.T + on @ S @ on.T + off @ off.T - fixed @ fixed.T
-    left = q - X @ on.T - t @ fixed.T
-    return CoherentMoves(vectors, q, left, fixed, gram, gradient)
+    D = vectors @ basis.T
+    beyond = vectors - D @ basis
+    fixed = fixed - D @ tau
+    gram = squares - D @ along.T - along @ D.T + D @ S @ D.T + beyond @ beyond.T - fixed @ fixed.T
+    return CoherentMoves(vectors, q, q - X @ D.T - t @ fixed.T, fixed, gram, gradient)
 
 
 def own_products(step: Step, first: Types, moments: StepMoments) -> tuple[Floats, Floats, Floats]:
@@ -152,51 +153,58 @@ class BulkMoves:
     growth: Floats
     gradient: Floats  # squared length of the gradient, (U,)
 
+    def products(self, R00: Floats, R01: Floats, R11: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return R_02, R_12 and R_22."""
+        R02 = self.grown * R01 + self.start * R00
+        R12 = self.grown * R11 + self.start * R01 + self.shared
+        R22 = self.grown * (R12 + self.shared) + self.start * R02 + self.noise
+        return R02, R12, np.maximum(R22, MIN_ENERGY)
 
-def bulk_moves(
+
+def relative_length(
     step: Step,
     first: Types,
     moments: StepMoments,
-    slopes: Slopes,
-    own: Floats,
-    products: tuple[Floats, Floats, Floats],
+    batch: SecondBatch,
+    gamma: Floats,
+    coherent: CoherentMoves,
+) -> float:
+    """Return the length of the second gradient over that of a preconditioned step along it."""
+    s, omega, rest, K = step.inputs.s, step.inputs.omega, step.laws.update.rest, step.gain
+    slopes = Slopes.of(first, batch, gamma, batch.r[:, None] * batch.slope)
+    bulk = bulk_moves(step, first, moments, slopes, 0 * gamma)
+    R00, R01, R11 = own_products(step, first, moments)
+    _, R12, R22 = bulk.products(R00, R01, R11)
+    noise = step.noise_of_moves(1.0) / (omega @ K**2) * (omega @ (K**2 / s))
+    learned = coherent.vectors**2 @ (1 / np.tile(s, step.parts.shape[1]))
+    learned += noise * np.diag(coherent.gram)
+    moved = gamma**2 * learned + (R22 - 2 * rest * R12 + rest**2 * R11) @ (omega / s)
+    gradient = gamma**2 * coherent.gradient + bulk.gradient
+    return float(np.sqrt((first.weight @ gradient) / (first.weight @ moved)))
+
+
+def bulk_moves(
+    step: Step, first: Types, moments: StepMoments, slopes: Slopes, own: Floats
 ) -> BulkMoves:
     """Return the moves of a second step off the special directions."""
-    rest, s, omega, pre = (
-        step.laws.update.rest,
-        step.inputs.s,
-        step.inputs.omega,
-        step.preconditioner,
+    rest, omega, K, pre = step.laws.update.rest, step.inputs.omega, step.gain, step.preconditioner
+    b, noise, gradient = slopes.bend, slopes.energy, 0 * own
+    if pre is not None:
+        R00, _, R11 = own_products(step, first, moments)
+        if step.laws.update.again:
+            return _moves_again(step, pre, first, moments, slopes, rest + np.outer(own, K), R00)
+        gradient = pre.phi * noise + b**2 * (R11 @ (omega * step.inputs.s))
+        missed = b**2 * (R11 @ (omega * (1 - K) ** 2))
+        noise = pre.left_out(noise, b**2 * (R11 @ omega), missed)
+    grown = rest + np.outer(own + b, K)
+    return BulkMoves(
+        grown,
+        np.outer(slopes.start, K),
+        step.phi0 * np.outer(slopes.shared, K**2),
+        step.phi0 * np.outer(noise, K**2),
+        grown @ (omega * K) / (omega @ K),
+        gradient,
     )
-    b, phi = slopes.bend, step.phi0
-    if pre is None:
-        grown = rest + np.outer(own + b, s)
-        return BulkMoves(
-            grown,
-            np.outer(slopes.start, s),
-            phi * np.outer(slopes.shared, s**2),
-            phi * np.outer(slopes.energy, s**2),
-            grown @ (omega * s),
-            0 * b,
-        )
-    R00, _, R11 = products
-    own_moves = rest + np.outer(own, pre.gain)
-    if not step.laws.update.again:
-        return _fresh_moves(step, pre, slopes, own_moves, R11)
-    return _moves_again(step, pre, first, moments, slopes, own_moves, R00)
-
-
-def _fresh_moves(
-    step: Step, pre: Preconditioner, slopes: Slopes, own_moves: Floats, R11: Floats
-) -> BulkMoves:
-    omega, s, K, b = step.inputs.omega, step.inputs.s, pre.gain, slopes.bend
-    signal, missed = b**2 * (R11 @ omega), b**2 * (R11 @ (omega * (1 - K) ** 2))
-    noise = pre.left_out(slopes.energy, signal, missed)
-    grown = own_moves + np.outer(b, K)
-    none = np.zeros_like(grown)
-    gradient = pre.phi * slopes.energy + b**2 * (R11 @ (omega * s))
-    growth = grown @ (omega * K) / (omega @ K)
-    return BulkMoves(grown, none, none, pre.phi * np.outer(noise, K**2), growth, gradient)
 
 
 def _moves_again(

@@ -94,12 +94,14 @@ from onegrad.theory.uniform.rules import (
     product_rule,
 )
 from onegrad.theory.uniform.second_moves import (
-    CoherentMoves,
+    MIN_ENERGY,
+    BulkMoves,
     Slopes,
     bulk_moves,
     coherent_moves,
     own_products,
     parts_of_rows,
+    relative_length,
 )
 from onegrad.theory.uniform.second_residual import Output, output_of_fresh, with_output
 from onegrad.theory.uniform.step import Step
@@ -116,7 +118,6 @@ LABEL_NODES, OTHER_NODES = 9, (5, 3, 3)  # of ridge rows, along the labels' dire
 MIN_STRENGTH = 0.02  # of weights along a direction, over rho, from which it has nodes
 SMALL_STRENGTH = 0.1  # up to which two nodes do
 MIN_MASS = 1e-6  # of a node of ridge rows; 1e-5 changed test errors by 2 %
-MIN_ENERGY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -199,17 +200,17 @@ def take_second_step(
     assert update.second is not None
     gamma = update.second / float(np.sqrt(step.laws.neurons.N)) * first.g
     omega, weight = step.inputs.omega, first.weight
-    of_weights = own_products(step, first, moments)
+    R00, R01, R11 = own_products(step, first, moments)
     coherent = coherent_moves(step, batch)
     if step.preconditioner is not None:
-        gamma = gamma * _relative_length(step, first, moments, batch, gamma, coherent, of_weights)
+        gamma = gamma * relative_length(step, first, moments, batch, gamma, coherent)
     root = np.sqrt(weight) * gamma
     square, V = np.linalg.eigh(root[:, None] * coherent.gram * root)
     sizes, V = np.sqrt(np.maximum(square[::-1], 0.0)), V[:, ::-1]
     smallest = MIN_NEW_WEIGHT if step.inputs.isotropic else MIN_SPREAD_WEIGHT
     noise = step.noise_of_moves(1.0) / (omega @ step.gain**2)
-    kept = omega @ (step.gain / step.inputs.s)
-    large = d * noise * kept**2 * sizes**2 > smallest
+    left_of_noise = omega @ (step.gain / step.inputs.s)
+    large = d * noise * left_of_noise**2 * sizes**2 > smallest
     count = int(min(MAX_NEW_DIRECTIONS, large.sum()))
     V = V[:, :count] / sizes[:count]
     mixture = root[:, None] * V  # of row functions, (U, M)
@@ -230,23 +231,18 @@ def take_second_step(
     # lengths of rows count in the bulk
     own = _own_output(step, first, gamma, batch) if step.full else np.zeros_like(gamma)
     q = batch.r[:, None] * batch.slope
-    moved = q - coherent.left + coherent.left @ mixture @ on_functions.T
+    moved = q - coherent.remainder + coherent.remainder @ mixture @ on_functions.T
     slopes = Slopes.of(first, batch, gamma, moved)
-    bulk = bulk_moves(step, first, moments, slopes, own, of_weights)
-    R00, R01, R11 = of_weights
-    grown, start, shared = bulk.grown, bulk.start, bulk.shared
-    R02 = grown * R01 + start * R00
-    R12 = grown * R11 + start * R01 + shared
-    R22 = np.maximum(grown * (R12 + shared) + start * R02 + bulk.noise, MIN_ENERGY)
-    products = Products(R00, R01, R11, R22, grown, start)
+    bulk = bulk_moves(step, first, moments, slopes, own)
+    R02, R12, R22 = bulk.products(R00, R01, R11)
     covariance, rho2, along_first, on_starts = _weights_in_the_plane(
-        step, both, first, plane, moments, batch, gamma, products
+        step, both, first, plane, moments, batch, gamma, bulk
     )
-    growth = ((R01 * grown) @ omega) / (R01 @ omega)
+    growth = ((R01 * bulk.grown) @ omega) / (R01 @ omega)
     gain = omega * step.gain
     own_reading = R02 @ gain / step.kept
     unit = gamma * (R12 @ gain) / own_reading  # along w_1, in units of the first
-    growth_read = ((R02 * grown) @ gain) / (R02 @ gain)
+    growth_read = ((R02 * bulk.grown) @ gain) / (R02 @ gain)
     variance, slope = _own_scales(step, first, unit, growth_read, batch, moments)
     types = replace(
         first,
@@ -278,50 +274,6 @@ def take_second_step(
     )
 
 
-def _relative_length(
-    step: Step,
-    first: Types,
-    moments: StepMoments,
-    batch: SecondBatch,
-    gamma: Floats,
-    coherent: CoherentMoves,
-    of_weights: tuple[Floats, Floats, Floats],
-) -> float:
-    """Return the length of the second gradient over that of the second step."""
-    pre, s, omega, rest = (
-        step.preconditioner,
-        step.inputs.s,
-        step.inputs.omega,
-        step.laws.update.rest,
-    )
-    assert pre is not None
-    slopes = Slopes.of(first, batch, gamma, batch.r[:, None] * batch.slope)
-    bulk = bulk_moves(step, first, moments, slopes, 0 * gamma, of_weights)
-    R00, R01, R11 = of_weights
-    R12 = bulk.grown * R11 + bulk.start * R01 + bulk.shared
-    R02 = bulk.grown * R01 + bulk.start * R00
-    R22 = bulk.grown * (R12 + bulk.shared) + bulk.start * R02 + bulk.noise
-    noise = step.noise_of_moves(1.0) / (omega @ pre.gain**2)
-    groups = np.tile(s, step.parts.shape[1])
-    learned = coherent.vectors**2 @ (1 / groups)
-    learned += noise * (omega @ (pre.gain**2 / s)) * np.diag(coherent.gram)
-    moved = gamma**2 * learned + (R22 - 2 * rest * R12 + rest**2 * R11) @ (omega / s)
-    gradient = gamma**2 * coherent.gradient + bulk.gradient
-    return float(np.sqrt((first.weight @ gradient) / (first.weight @ moved)))
-
-
-@dataclass(frozen=True)
-class Products:
-    """Products of weights before and after the steps in the groups of eigenvalues, (U, R)."""
-
-    R00: Floats
-    R01: Floats
-    R11: Floats
-    R22: Floats
-    grown: Floats  # factor of the weights after the first step in those after the second
-    start: Floats  # and of the initial ones
-
-
 def _weights_in_the_plane(
     step: Step,
     both: Step,
@@ -330,7 +282,7 @@ def _weights_in_the_plane(
     moments: StepMoments,
     batch: SecondBatch,
     gamma: Floats,
-    of: Products,
+    of: BulkMoves,
 ) -> tuple[Floats, Floats, Floats, Floats]:
     r"""Return the covariance of weights along the special directions, (U, p, p).
 
@@ -364,11 +316,13 @@ def _weights_in_the_plane(
     initial = (1 - moved_once) * step.laws.update.rest * first.size
     M1, M0 = moved_once * M1, matrix(batch.start) + initial[:, None, None] * M1
     K1, K0 = diagonal(of.grown), diagonal(of.start)
-    C11 = diagonal(of.R11 / d)
+    R00, R01, R11 = own_products(step, first, moments)
+    _, _, R22 = of.products(R00, R01, R11)
+    C11 = diagonal(R11 / d)
     C11 = C11 + lifted(plane - E @ C11 @ E.T)
-    C00 = diagonal(of.R00 / d)
+    C00 = diagonal(R00 / d)
     M = K[:, None] * lifted(moments.M - moments.mean * np.eye(old))
-    C10 = (diagonal(of.R01 / of.R00) + (first.epsilon * first.size)[:, None, None] * M) @ C00
+    C10 = (diagonal(R01 / R00) + (first.epsilon * first.size)[:, None, None] * M) @ C00
 
     def moved(K1: Floats, K0: Floats) -> Floats:
         cross = K1 @ C10 @ K0.swapaxes(1, 2)
@@ -381,13 +335,12 @@ def _weights_in_the_plane(
     left_out = step.noise_of_moves(1.0) / (step.inputs.omega @ step.gain**2)
     noise = K[:, None] * lifted((left_out * gamma**2 / d)[:, None, None] * noise) * K
     more = moved(K1 + M1, K0 + M0) - moved(K1, K0) + noise
-    others = of.R22 - of.grown**2 * of.R11 - 2 * of.grown * of.start * of.R01
-    total = more + moved(K1, K0) + diagonal((others - of.start**2 * of.R00) / d)
+    others = R22 - of.grown**2 * R11 - 2 * of.grown * of.start * R01 - of.start**2 * R00
+    total = more + moved(K1, K0) + diagonal(others / d)
     basis = both.parts.reshape(both.directions, -1)
     along = np.einsum("uik,uki->u", M1, C10) + np.einsum("uik,uki->u", M0, C00)
     on_starts = (K1 + M1) @ C10 + (K0 + M0) @ C00
-    products = (basis @ x @ basis.T for x in (total, d * on_starts))
-    covariance, on_starts = products
+    covariance, on_starts = (basis @ x @ basis.T for x in (total, d * on_starts))
     return covariance, np.einsum("uii->u", more), along, on_starts
 
 

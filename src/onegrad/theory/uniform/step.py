@@ -436,9 +436,9 @@ def _deviation_of_signal(
         fourth += (1 - labels.replaced) * weight * scale * _energy_along(one)
         square += weight * (one.second_moment - f.second_moment)
         cubic = (1 - labels.replaced) * weight * scale * float(3 * one.c[1] + 6 * one.c[3])
-        fourth += weight * (3 * k**2) - 2 * k * cubic
-    left = c - regressed
-    return float(np.sqrt(max(fourth + energy - square - float(left @ left), 0.0) / n0))
+        fourth += 3 * weight * scale * k**2 - 2 * k * cubic
+    mean = c - regressed
+    return float(np.sqrt(max(fourth + energy - square - float(mean @ mean), 0.0) / n0))
 
 
 def _energy_along(f: Function) -> float:
