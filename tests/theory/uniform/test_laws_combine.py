@@ -218,6 +218,8 @@ TWO_STEPS = {"steps": 2, "later_alpha": "0.2"}
         ({"labels": "residual-least-squares", "residual": "full"}, 7e-4),
         (TWO_STEPS, 2e-3),
         (TWO_STEPS | {"batches": "same"}, 2e-3),
+        (TWO_STEPS | {"update": "preconditioned"}, 2e-3),
+        (TWO_STEPS | {"update": "preconditioned", "batches": "same"}, 2e-3),
     ],
     ids=str,
 )

@@ -79,6 +79,7 @@ LARGE_WEIGHT = 2.5
 MIN_OFF_V = 0.02  # of rho^2
 HALVES = np.full(2, 0.5)  # of all directions, in which an orthogonal factor turns weights
 RESIDUAL_SQUARES = 12  # nodes of r^2 in the response to an orthogonal factor; not tuned
+COARSER_READOUTS = 1.5  # readouts of two steps with types of initial weights: .2 % of an error
 NODES_PER_STEEPNESS = 2.8  # nodes of the index in a bin, per unit of s/rho: 20 where that is 7
 UNSEEN = Rows(False, True, 0)  # rows of the test error
 
@@ -280,7 +281,9 @@ def two_steps(
     rests = int(step.full and (again or same))
     old = RowVariables(step.directions, len(moments.constraints), step.indices, rests)
     if again or same:
-        one_batch = rows_by_index(step, batch_rows, points, moments, old, RESIDUAL_NODES, off)
+        one_batch = rows_by_index(
+            step, batch_rows, points, moments, old, RESIDUAL_NODES, off if same else None
+        )
     else:
         one_batch = rows_of_step(step, batch_rows, points, moments, nodes.residual)
     if again:
@@ -296,9 +299,9 @@ def two_steps(
     if nodes.starts:
         second = with_starts(second, moments, None if like is None else like.types)
     first, types = second.first, second.types
-    if types.initial is not None and same and off is None:
+    if types.initial is not None and off is None and (same or not laws.neurons.one_size):
         off = types.initial.toward[: step.directions] * (np.arange(step.directions) > 0)
-        return two_steps(laws, nodes, like, off)
+        return two_steps(laws, replace(nodes, readout=COARSER_READOUTS * nodes.readout), like, off)
     variables = RowVariables(
         both.directions,
         old.constraints + second.functions.value.shape[1],

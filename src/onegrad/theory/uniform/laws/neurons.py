@@ -431,7 +431,9 @@ def with_initial_weights(
         regression on initial ones.
     """
     plane, linear = of_two or _weights_in_the_plane(step, types, moments)
-    derived = step.is_gradient or (of_two is not None and step.inputs.isotropic)
+    derived = step.is_gradient
+    if of_two is not None:  # many types of many draws would take minutes
+        derived = step.inputs.isotropic or (derived and step.laws.neurons.one_size)
     if not derived or (like is not None and like.initial is None):
         return types, plane
     inputs, neurons = step.inputs, step.laws.neurons
