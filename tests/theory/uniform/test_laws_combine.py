@@ -42,6 +42,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"update": "preconditioned", "steps": 2, "ridge_rows": "same", "residual": "full"},
     {"update": "spectral", "readout": "gaussian", "weight_decay": 0.2, "residual": "full"},
     {"update": "spectral", "ridge_rows": "same", "n_step": 600, "intercept": True},
+    {"update": "spectral", "inputs": "power-law(0.5)", "residual": "full"},
 ]
 TWO_PRECONDITIONED = {
     "n": 400, "d": 120, "N": 200, "activation": "tanh", "teacher": "H1", "noise": 0.3,
@@ -158,6 +159,13 @@ SIMULATED = [
     ({"n": 902, "d": 142, "N": 272, "activation": "tanh", "teacher": "H1/4 + H2", "noise": 0.6,
       "ridge": 0.131, "alpha": 0.28, "readout": "constant", "intercept": True,
       "ridge_rows": "same", "update": "spectral"}, (1.5434, 0.0167), (2.6909, 0.0261)),
+    # and with a covariance: weights that turn, and few neurons; 160 networks
+    ({"n": 540, "d": 135, "N": 351, "activation": "silu", "teacher": "relu", "noise": 0.3,
+      "ridge": 0.016, "alpha": 0.13, "weights": "sphere", "readout": "rademacher",
+      "inputs": "power-law(0.73)", "update": "spectral"}, (0.1061, 0.0008), (0.3180, 0.0017)),
+    ({"n": 190, "d": 119, "N": 83, "activation": "sin", "teacher": "tanh", "noise": 0.3,
+      "ridge": 0.11, "alpha": 0.21, "readout": "constant", "intercept": True,
+      "inputs": "power-law(0.60)", "update": "spectral"}, (0.2274, 0.0021), (0.3518, 0.0021)),
     ({"n": 2400, "d": 252, "N": 327, "activation": "erf", "teacher": "H1@1 + H2@2/sqrt(2)",
       "noise": 0.3, "ridge": 0.139, "alpha": 0.03, "readout": "constant", "labels": "centred",
       "inputs": "spiked(6.5)"}, (1.342, 0.013), (1.404, 0.016)),
@@ -213,6 +221,7 @@ TWO_STEPS = {"steps": 2, "later_alpha": "0.2"}
         ({}, 7e-4),
         ({"activation": "tanh", "residual": "full"}, 7e-4),
         ({"update": "preconditioned"}, 7e-4),
+        ({"update": "spectral"}, 7e-4),
         ({"teacher": "x1*x2 + x1"}, 7e-4),
         ({"labels": "residual-linear"}, 7e-4),
         ({"labels": "residual-least-squares", "residual": "full"}, 7e-4),

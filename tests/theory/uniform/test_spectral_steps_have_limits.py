@@ -3,6 +3,8 @@
 Errors at simulated settings are in test_laws_combine.py.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -20,40 +22,109 @@ BASE = og.Problem(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("N", "readout"), [(400, "rademacher"), (150, "constant"), (400, "")])
-def test_rows_and_neurons_have_the_shares_of_simulated_factors(N, readout):
+SPIKED, POWER_LAW = (np.append(9.0, np.ones(249)), np.arange(1.0, 251.0) ** -0.7)
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """One simulated gradient, its orthogonal factor, and what is predicted of that."""
+
+    X: np.ndarray
+    W: np.ndarray
+    g: np.ndarray
+    r: np.ndarray
+    G: np.ndarray
+    orthogonal: np.ndarray
+    factor: OrthogonalFactor
+
+    @classmethod
+    def of(cls, problem, eigenvalues=None):
+        rng, (n, d, N) = np.random.default_rng(3), (problem.n, problem.d, problem.N)
+        s = np.ones(1) if eigenvalues is None else eigenvalues / eigenvalues.mean()
+        X, W = rng.standard_normal((n, d)) * np.sqrt(s), rng.standard_normal((N, d))
+        W /= np.linalg.norm(W, axis=1)[:, None]
+        g = {"rademacher": rng.choice([-1.0, 1.0], N), "constant": np.ones(N)}.get(problem.readout)
+        g = rng.standard_normal(N) if g is None else g
+        g = g / np.sqrt((g**2).mean())
+        r = X[:, -1] / np.sqrt(s[-1]) + problem.noise * rng.standard_normal(n)
+        sigma = problem.sigma
+        G = g[:, None] * ((r[:, None] * sigma.derivative(X @ W.T)).T @ X) / (n * np.sqrt(N))
+        U, _, Vt = np.linalg.svd(G, full_matrices=False)
+        h, (c1, c2) = X.T @ r / n, sigma.c[1:3]
+        length = float(np.linalg.norm(h))
+        factor = OrthogonalFactor(
+            N, d, n, signal=c1 * length, even=2 * c2, phi=d / n, own=0.0,
+            nu=sigma.slope_second_moment - c1**2 - 4 * c2**2, residuals=(r, np.full(n, 1 / n)),
+            readouts=(g**2, np.full(N, 1 / N)), inputs=(s, np.full(len(s), 1 / len(s))),
+            signal_shares=(h / length) ** 2 if len(s) > 1 else np.ones(1),
+        )  # fmt: skip
+        return cls(X, W, g, r, G, U @ Vt, factor)
+
+
+@pytest.mark.parametrize(
+    ("N", "readout", "eigenvalues"),
+    [
+        (400, "rademacher", None),
+        (150, "constant", None),
+        (400, "gaussian", None),
+        (150, "rademacher", SPIKED),
+        (400, "gaussian", POWER_LAW),
+    ],
+)
+def test_rows_and_neurons_have_the_shares_of_simulated_factors(N, readout, eigenvalues):
     """Regress a row's product with the factor on its slopes: by size of its residual."""
-    problem, rng = BASE.replace(N=N), np.random.default_rng(3)
-    n, d, sigma = problem.n, problem.d, problem.sigma
-    X, W = rng.standard_normal((n, d)), rng.standard_normal((N, d))
-    W /= np.linalg.norm(W, axis=1)[:, None]
-    g = {"rademacher": rng.choice([-1.0, 1.0], N), "constant": np.ones(N)}.get(readout)
-    g = rng.standard_normal(N) if g is None else g
-    r = X[:, 0] + problem.noise * rng.standard_normal(n)
-    slopes = sigma.derivative(X @ W.T)
-    G = g[:, None] * ((r[:, None] * slopes).T @ X) / (n * np.sqrt(N))
-    U, _, Vt = np.linalg.svd(G, full_matrices=False)
-    orthogonal, k = U @ Vt, min(N, d)
-    step = orthogonal * np.sqrt((G**2).sum() / k)
-    c1, h = sigma.c[1], X.T @ r / n
-    factor = OrthogonalFactor(
-        N, d, n, signal=c1 * float(np.linalg.norm(h)), even=0.0, phi=d / n, own=0.0, mean=0.0,
-        nu=sigma.slope_second_moment - c1**2, residuals=(r**2, np.full(n, 1 / n)),
-        readouts=(g**2, np.full(N, 1 / N)),
-    )  # fmt: skip
+    problem = BASE.replace(N=N, readout=readout)
+    simulated = Simulated.of(problem, eigenvalues)
+    n, d, c1, k = problem.n, problem.d, problem.sigma.c[1], min(N, problem.d)
+    X, g, r, factor = simulated.X, simulated.g, simulated.r, simulated.factor
+    step = simulated.orthogonal * np.sqrt((simulated.G**2).sum() / k)
+    slopes = problem.sigma.derivative(X @ simulated.W.T)
     own, product = (slopes.T - c1) * np.outer(g, r) * d / n, np.sqrt(N) * step @ X.T
     for low, high in ((0.0, 0.7), (0.7, 1.5), (1.5, 9.0)):
         here = (np.abs(r) >= low) & (np.abs(r) < high)
         x, y, square = own[:, here], product[:, here], r[here] ** 2
         weight, predicted = x**2, factor.response(g[:, None], square[None])
-        found = (x * y).sum() / weight.sum()
-        assert (weight * predicted).sum() / weight.sum() == pytest.approx(found, rel=0.1)
+        measured = (x * y).sum() / weight.sum()
+        assert (weight * predicted).sum() / weight.sum() == pytest.approx(measured, rel=0.1)
     large = np.abs(g) >= np.median(np.abs(g))
-    share = (orthogonal[large] ** 2).sum(1).mean() * N / k
+    share = (simulated.orthogonal[large] ** 2).sum(1).mean() * N / k
     assert factor.share_of_neuron(g[large]).mean() == pytest.approx(share, rel=0.01)
+    h = X.T @ r / n
     along = step @ (h / np.linalg.norm(h))
     signal = factor.along_signal * factor.signal
     assert signal == pytest.approx(float((g * along).sum() / np.sqrt(N)), rel=0.05)
+
+
+@pytest.mark.parametrize("eigenvalues", [SPIKED, POWER_LAW])
+def test_strong_directions_have_a_larger_share_of_few_neurons(eigenvalues):
+    simulated = Simulated.of(BASE.replace(N=150), eigenvalues)
+    share = (simulated.orthogonal**2).sum(0) * 250 / 150
+    predicted = simulated.factor.share_of_direction(simulated.factor.spectrum[1][0])
+    for group in (slice(0, 1), slice(1, 125), slice(125, 250)):
+        assert predicted[group].mean() == pytest.approx(share[group].mean(), rel=0.05)
+    assert predicted.mean() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("N", "readout"), [(400, "constant"), (150, "gaussian")])
+def test_weights_turn_like_those_of_simulated_factors(N, readout):
+    """By the eigenvalue of M: the product of the factor with initial weights, and its length."""
+    problem = BASE.replace(N=N, readout=readout, activation="silu")
+    simulated = Simulated.of(problem)
+    X, r, g, d, k = simulated.X, simulated.r, simulated.g, problem.d, min(N, problem.d)
+    h = X.T @ r
+    off = np.eye(d) - np.outer(h, h) / (h @ h)
+    _, vectors = np.linalg.eigh(off @ (X.T * r) @ X @ off)
+    moved, start = simulated.orthogonal @ vectors, simulated.W @ vectors
+    size = np.sqrt(simulated.factor.share_of_neuron(g))[:, None]
+    A = (np.sign(g)[:, None] * size * moved * start).sum(0) * d / np.sqrt(N * k)
+    share = (moved**2).sum(0) * d / k
+    parts, shares = (x[:, 0] for x in simulated.factor.turns(np.abs(g)))
+    lengths = simulated.factor.share_of_neuron(g)
+    for group, a, square in zip(np.array_split(np.arange(d), 4), parts, shares, strict=True):
+        predicted = (a * lengths).mean()
+        # .05 is an error of one of 24 quantiles in the middle, where A goes through zero
+        assert predicted == pytest.approx(A[group].mean(), rel=0.05, abs=0.05)
+        assert square.mean() == pytest.approx(share[group].mean(), rel=0.05, abs=0.05)
 
 
 @pytest.mark.parametrize("N", [150, 400])

@@ -29,7 +29,7 @@ REFUSED = [  # fields, and what the message names
     ({"ridge_rows": "same", "teacher": "H1@1 + H1@7"}, "teacher"),
     ({"paired": True}, "paired"),
     ({"update": "spectral", "steps": 2}, "update"),
-    ({"update": "spectral", "inputs": "power-law(0.5)"}, "inputs"),
+    ({"update": "spectral", "inputs": "power-law(0.5)", "ridge_rows": "same"}, "inputs"),
     ({"update": "spectral", "activation": "H1"}, "activation"),
     ({"update": "spectral", "activation": "gelu", "ridge_rows": "same", "eta": 99.0}, "eta"),
     # least squares without rows, or without a rest

@@ -51,7 +51,7 @@ from onegrad.theory.uniform.laws.rows import (
     step_moments,
 )
 from onegrad.theory.uniform.laws.table import Laws
-from onegrad.theory.uniform.pencil import Forms, InputProducts, Isometry, Pencil
+from onegrad.theory.uniform.pencil import Forms, InputProducts, Isometry, Moves, Pencil
 from onegrad.theory.uniform.products import strong_products, with_products
 from onegrad.theory.uniform.rules import Rule, gauss_rule, index_rule
 from onegrad.theory.uniform.second_step import (
@@ -77,8 +77,7 @@ MAX_LENGTH_DEVIATION = 0.6  # of the squared length of inputs with a covariance
 # deviations of the weight along v by which a neuron's index is steeper, with a covariance
 LARGE_WEIGHT = 2.5
 MIN_OFF_V = 0.02  # of rho^2
-HALVES = np.full(2, 0.5)  # of all directions, in which an orthogonal factor turns weights
-RESIDUAL_SQUARES = 12  # nodes of r^2 in the response to an orthogonal factor; not tuned
+RESIDUALS_OF_FACTOR = 16  # nodes of r in an orthogonal factor; not tuned
 COARSER_READOUTS = 1.5  # readouts of two steps with types of initial weights: .2 % of an error
 NODES_PER_STEEPNESS = 2.8  # nodes of the index in a bin, per unit of s/rho: 20 where that is 7
 UNSEEN = Rows(False, True, 0)  # rows of the test error
@@ -158,12 +157,13 @@ def discretise(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Equations
         leaning=tuple(range(types.initial is not None, 1 + step.indices)) * coherent,
     )
     over_a, initial = np.zeros_like(steps.constant), places.initial
-    over_a[:, initial, initial] = 1 / (step.inputs.s[:, None] * types.length)
+    copies = len(over_a) // len(step.inputs.s)  # parts of groups, in which an orthogonal factor turns weights
+    over_a[:, initial, initial] = np.tile(1 / (step.inputs.s[:, None] * types.length), (copies, 1))
     pencil = Pencil(
         phi=d / laws.ridge_count,
         ridge=laws.ridge,
         ratio=laws.neurons.N / d * types.weight,
-        omega=step.inputs.omega if types.parts is None else HALVES,
+        omega=np.tile(step.inputs.omega, copies) / copies,
         fields=fields,
         constant=steps.constant,
         over_a=over_a,
@@ -368,9 +368,13 @@ def two_steps(
 def _isometry(step: Step, types: Types, moments: StepMoments) -> Isometry | None:
     if types.parts is None:
         return None
-    vectors, special = special_parts(step, types, moments)
     most = min(1.0, step.inputs.d / step.laws.neurons.N)
-    return Isometry(most, types.parts.moved, vectors, special.start, special.moved)
+    s = np.tile(step.inputs.s, len(types.parts.start) // len(step.inputs.s))[:, None]
+    of_groups = Moves.of(types.parts, 1 / np.sqrt(s))
+    if not step.inputs.isotropic:
+        return Isometry(most, of_groups)
+    vectors, special = special_parts(step, types, moments)
+    return Isometry(most, of_groups, vectors, special.start, Moves.of(special, 1.0))
 
 
 def _steepness_of_two(second: SecondStep) -> float:
@@ -393,9 +397,9 @@ def _first_step(
     resolved = seen_again or step.preconditioner is not None  # the index of rows of the step
     points = points_of_step(step, sizes, steepness(step) if resolved else None)
     if step.factor is not None:
-        squares = np.concatenate([x.r**2 for x in points])
+        r = np.concatenate([x.r for x in points])
         p = np.concatenate([x.p * x.size.share for x in points])
-        residuals = gauss_rule(squares, p / p.sum(), RESIDUAL_SQUARES)
+        residuals = gauss_rule(r, p / p.sum(), RESIDUALS_OF_FACTOR)
         step = replace(step, factor=replace(step.factor, residuals=residuals))
     return step, deviation, points, step_moments(step, points)
 
@@ -405,9 +409,10 @@ def _form_without_rows(step: Step, types: Types) -> Floats:
     s, U = step.inputs.s, len(types.g)
     V = np.zeros((len(s), 3, 3, U))
     if types.parts is not None:
-        V = np.zeros((len(types.parts.start), 3, 3, U))
-        V[:, 2, 0] = V[:, 0, 2] = 1.0
-        V[:, 2, 1] = V[:, 1, 2] = -types.parts.start
+        s = np.tile(s, len(types.parts.start) // len(s))
+        V = np.zeros((len(s), 3, 3, U))
+        V[:, 2, 0] = V[:, 0, 2] = 1 / s[:, None]
+        V[:, 2, 1] = V[:, 1, 2] = -types.parts.start / s[:, None]
         return V
     pre = step.preconditioner
     shift, own = (1.0, types.own) if pre is None else (pre.shift, types.own * pre.held(1.0))

@@ -205,10 +205,10 @@ class Equations:
         """Mean of initial weights along the readout row, where the residual knows it."""
         return self.types.g / np.sqrt(self.step.laws.neurons.N) if self.step.full else None
 
-    @property
-    def halves(self) -> Floats:
-        """Sizes of the pencil's groups of directions over those of the inputs, (R,)."""
-        return self.pencil.omega / self.step.inputs.omega
+    def in_groups(self, overlap: Floats) -> Floats:
+        """Return overlaps (..., R) in the pencil's groups, which are parts of the inputs'."""
+        copies = len(self.pencil.omega) // overlap.shape[-1]
+        return np.tile(overlap, copies) / copies
 
     def special_form(self, state: State) -> Numbers:
         """Return the form along special directions without rows, (p, FU, p, FU)."""
@@ -218,12 +218,14 @@ class Equations:
         V[i, :, i] = self.pencil.without_rows(state.a_initial)[0]
         if isometry is not None:
             S, T0 = np.arange(size - U, size), np.arange(size)[_initial(self.places)]
-            E, moved = isometry.vectors, isometry.special_moved
-            start = np.einsum("ie,ke,eu->iku", E, E, isometry.special_start)
+            E, start, special = isometry.vectors, isometry.special_start, isometry.special
+            assert E is not None and start is not None and special is not None
+            start = np.einsum("ie,ke,eu->iku", E, E, start)
             for u in range(U):
                 V[:, S[u], :, T0[u]] = V[:, T0[u], :, S[u]] = -start[..., u]
-            V[:, -U:, :, -U:] -= np.einsum("ie,ke,eu,uv,ev->iukv", E, E, moved, state.psi, moved)
-            off_v = (E * moved.any(1)) @ E.T
+            less = special.noise(state.products[-1], np.sqrt(state.a), self.pencil.inverse)[0]
+            V[:, -U:, :, -U:] -= np.einsum("ie,ke,euv->iukv", E, E, less)
+            off_v = (E * special.size.any(1)) @ E.T
             V[:, -U:, :, -U:] -= np.einsum("ik,uv->iukv", off_v, state.seen)
         return V
 
@@ -486,7 +488,7 @@ def _add_directions(eq: Equations, H: Numbers, state: State, C_inverse: Numbers)
     if eq.mean_weight is not None:
         means, pull = places.set(0), eq.prior / state.a * eq.mean_weight
         start = state.G_of_groups[:, :, _initial(places)]
-        shift = np.einsum("ir,rfu,ru->ifu", eq.step.row_overlap * eq.halves, start, pull)
+        shift = np.einsum("ir,rfu,ru->ifu", eq.in_groups(eq.step.row_overlap), start, pull)
         shift = shift.reshape(-1, places.types)
         back = C_inverse @ shift
         H[fields, means] -= back
@@ -504,17 +506,48 @@ def _initial(places: Places) -> slice:
 
 
 def _fields_of_directions(eq: Equations, state: State) -> tuple[Numbers, Numbers]:
-    """Return C and its inverse."""
+    """Return C, as the equations of the bulk have it, and its inverse, as the problem has it."""
     p, size = eq.places.row.directions, eq.places.block
-    overlap = eq.step.overlap * eq.halves
+    overlap = eq.in_groups(eq.step.overlap)
     if eq.step.inputs.isotropic:
-        form = eq.special_form(state)
-        blocks, i = np.zeros_like(form), np.arange(p)
+        i = np.arange(p)
+        blocks, form = (np.zeros((p, size, p, size), state.G.dtype) for _ in range(2))
         blocks[i, :, i] = state.G
-        form[i, :, i] += state.Q
+        if eq.types.turned.any():  # each direction has a part in all groups
+            form[i, :, i] = np.linalg.inv(state.G)
+            form = _off_signal(eq, state, form)
+        else:
+            form = eq.special_form(state)
+            form[i, :, i] += state.Q
         return blocks.reshape(p * size, -1), form.reshape(p * size, -1)
     C = np.tensordot(overlap, state.G_of_groups, axes=1).swapaxes(1, 2).reshape(p * size, -1)
-    return C, np.linalg.inv(C)
+    form = np.linalg.inv(C)
+    if eq.pencil.isometry is not None:
+        form = _off_signal(eq, state, form.reshape(p, size, p, size))
+    return C, form.reshape(p * size, -1)
+
+
+def _off_signal(eq: Equations, state: State, form: Numbers) -> Numbers:
+    r"""Return the form of fields where there is no isometry along the step's signal h.
+
+    There :math:`T = (1 - \delta + \epsilon)T^0`, and the initial weights, which turn neurons
+    off h, have :math:`-t_uG_{SS}t_{u'}` more.
+
+    form : (p, FU, p, FU), with an isometry in all directions.
+    """
+    places, h, turned = eq.places, eq.step.g0, eq.types.turned
+    U, first = places.types, np.eye(len(h))[0]
+    T, T0, S = np.arange(U), np.arange(places.block)[_initial(places)], np.arange(-U, 0)
+    across = h / np.linalg.norm(h) - first
+    reflection = np.eye(len(h))
+    if across.any():
+        reflection -= 2 / (across @ across) * np.outer(across, across)
+    form = np.einsum("ij,jukv,kl->iulv", reflection, form, reflection)
+    form[0, S], form[:, :, 0, S] = 0.0, 0.0
+    form[0, S, 0, T] = form[0, T, 0, S] = 1.0
+    form[0, S, 0, T0] = form[0, T0, 0, S] = -eq.step.laws.update.rest - eq.types.own
+    form[0, T0[:, None], 0, T0] -= turned[:, None] * state.G[-U:, -U:] * turned
+    return np.einsum("ij,jukv,kl->iulv", reflection, form, reflection)
 
 
 def special_shares(eq: Equations, state: State, quadratic: Quadratic) -> Shares:
@@ -568,7 +601,7 @@ def special_shares(eq: Equations, state: State, quadratic: Quadratic) -> Shares:
     Z = inverse[k:, k:] + cross + cross.T + on_means @ inverse[:U, :U] @ on_means.T
     Y = quadratic.C_inverse @ (Z - quadratic.C) @ quadratic.C_inverse
     start = state.G_of_groups[:, :, _initial(places)]
-    overlap = eq.step.overlap * eq.halves
+    overlap = eq.in_groups(eq.step.overlap)
     of_groups = np.tensordot(overlap, Y.reshape(p, size, p, size), ((0, 1), (0, 2)))
     held = (eq.prior * (start * (of_groups @ start)).sum(1)).sum(0)
     if off_row is not None:
@@ -620,7 +653,7 @@ def _off_readout_row(eq: Equations, state: State, means: Numbers) -> tuple[Numbe
     if g is None:
         return None
     inputs, at = eq.step.inputs, _initial(eq.places)
-    part = eq.pencil.omega * inputs.s
+    part = eq.in_groups(inputs.omega * inputs.s)
     pull = state.G_of_groups[:, :, at] * (eq.prior / state.a * g)[:, None]
     rows = np.einsum("r,rfu,uv,rgv->fg", part, pull, means, pull, optimize=True)
     less = pull[:, at] - np.diag(g)

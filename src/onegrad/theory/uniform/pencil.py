@@ -42,10 +42,13 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
+from onegrad.theory.uniform.laws.orthogonal import Parts
 
 Numbers = np.ndarray[Any, np.dtype[Any]]  # real or complex
+Inverse = Callable[[Numbers], Numbers]
 
 MIN_DELTA = 1e-14
+MIN_ISOMETRY_SHARE = 1e-9  # of an isometry along a direction
 
 
 @dataclass(frozen=True)
@@ -77,21 +80,42 @@ class InputProducts:
 
 
 @dataclass(frozen=True)
+class Moves:
+    """By how much an isometry moves neurons along some directions."""
+
+    size: Floats  # (R, U) c
+    spread: Floats  # (R,) b: 1 + b is one over the squared length of the isometry there
+
+    @classmethod
+    def of(cls, parts: Parts, scale: Any) -> Moves:
+        """Return the moves of these parts, in units of the inputs' deviation over `scale`."""
+        share = np.maximum(parts.share, MIN_ISOMETRY_SHARE)
+        return cls(scale * parts.moved / np.sqrt(share), 1 / share[:, 0] - 1)
+
+    def noise(self, W: Numbers, root: Numbers, inverse: Inverse) -> tuple[Numbers, Numbers]:
+        """Return what V has less on S, and (1 + b - W)^-1, both (R, U, U)."""
+        inside = inverse((1 + self.spread)[:, None, None] * np.eye(len(W)) - W)
+        moved = self.size * root
+        return moved[:, :, None] * inside * moved[:, None], inside
+
+
+@dataclass(frozen=True)
 class Isometry:
     r"""A random isometry (N, d) by which neurons move, c_u times a neuron of it.
 
-    .. math:: V_{SS}\mathrel{-}= c\sqrt a\,(1 - W)^{-1}\sqrt a\,c,\qquad
-        W(1 - W) = -\min(1, d/N)\,\sqrt a\,\langle cG_{SS}c\rangle\sqrt a,\qquad
-        a = \frac{N}{d\delta}\Big(w - \frac{W_{uu}}{\min(1, d/N)}\Big)
+    .. math:: V_{SS}\mathrel{-}= c\sqrt a\,(1 + b - W)^{-1}\sqrt a\,c,\qquad
+        W = -\min(1, d/N)\,\langle(1 + b - W)^{-1}\sqrt a\,cG_{SS}c\sqrt a\rangle,\qquad
+        a = \frac N{d\delta}\Big(w - \max\big(1, \frac dN\big)W_{uu}\Big)
 
     Independent weights are W = 0 in V, and have what W takes of a in delta.
     """
 
     most: float  # min(1, d/N)
-    moved: Floats  # (R, U) c in the groups of directions
-    vectors: Floats  # (p, p) special directions in which it is diagonal
-    special_start: Floats  # (p, U) part of initial weights there
-    special_moved: Floats  # (p, U) and c
+    groups: Moves  # in the groups of directions
+    # (p, p) special directions in which it is diagonal, where inputs are isotropic
+    vectors: Floats | None = None
+    special_start: Floats | None = None  # (p, U) part of initial weights there
+    special: Moves | None = None  # moves there
 
 
 @dataclass(frozen=True)
@@ -178,7 +202,6 @@ class State:
     products: Numbers  # (D, U, U) G of products of each degree, and W of an isometry
     G_of_groups: Numbers  # (R, FU, FU)
     V: Numbers  # (R, FU, FU) form without rows
-    psi: Numbers  # (U, U) form of an isometry of size one on S, less
     seen: Numbers  # (U, U) what rows of ridge make of it
     Q: Numbers
     delta: Numbers
@@ -219,11 +242,11 @@ def evaluate(
         states.append(_add_rows(pencil, forms, G, a, total, weights, Q, energy))
         _add_products(forms, forms.mass * states[-1].pi, of_products)
     a_initial = a * (1 + shares.initial)
-    V, psi, seen = pencil.without_rows(a_initial), np.zeros((U, U)), np.zeros((U, U))
+    V, seen = pencil.without_rows(a_initial), np.zeros((U, U))
     if isometry is not None:
-        inverse, root = pencil.inverse((np.eye(U) - W)[None])[0], np.sqrt(a)
-        psi, seen = root[:, None] * inverse * root, _seen_noise(pencil, G[-U:, -U:], a, energy)
-        V[:, -U:, -U:] -= isometry.moved[:, :, None] * psi * isometry.moved[:, None] + seen
+        less, of_groups = isometry.groups.noise(W, np.sqrt(a), pencil.inverse)
+        seen = _seen_noise(pencil, G[-U:, -U:], a, energy)
+        V[:, -U:, -U:] -= less + seen
     form = V + Q
     G_of_groups = pencil.inverse(form) if real is None else _moved_inverse(real.G_of_groups, form)
     G_of_groups = (G_of_groups + G_of_groups.swapaxes(1, 2)) / 2
@@ -239,13 +262,13 @@ def evaluate(
         fitted = 1 - np.einsum("buu->bu", inverse)
         energy += product.omega @ fitted / a
     if isometry is not None:
-        moved = root * isometry.moved
-        Y = np.einsum("r,ru,ruv,rv->uv", pencil.omega, moved, G_of_groups[:, -U:, -U:], moved)
-        new = -isometry.most * Y @ inverse
+        moved = np.sqrt(a) * isometry.groups.size
+        Y = moved[:, :, None] * G_of_groups[:, -U:, -U:] * moved[:, None]
+        new = -isometry.most * np.einsum("r,ruv,rvw->uw", pencil.omega, Y, of_groups)
         new_products[-1] = (new + new.T) / 2
     delta = _at_least(energy, MIN_DELTA) if pencil.ridge > 0 else energy
     log_a = log_a + np.log(pencil.ratio / (delta * free))  # on the branch that it was on
-    numbers = a, free, a_initial, new_G, new_products, G_of_groups, V, psi, seen, Q, delta, log_a
+    numbers = a, free, a_initial, new_G, new_products, G_of_groups, V, seen, Q, delta, log_a
     return State(*numbers, tuple(states))
 
 

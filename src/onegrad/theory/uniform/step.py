@@ -36,6 +36,7 @@ from onegrad.theory.uniform.laws.labels import (
 from onegrad.theory.uniform.laws.orthogonal import OrthogonalFactor
 from onegrad.theory.uniform.laws.preconditioner import Preconditioner
 from onegrad.theory.uniform.laws.table import Laws
+from onegrad.theory.uniform.rules import TWO_POINT_NODES
 
 # of a weight by the quadratic part of the labels, over itself, from which its direction is special
 LARGE_MOVE = 0.3
@@ -285,7 +286,13 @@ def take_step(laws: Laws) -> Step:
         noise_size = float(np.sqrt(max(phi0 * remaining, 0.0))) * size
         if noise_size:
             g0[len(c)] = phi0 * (energy - float(signal @ (signal - missed))) / noise_size
-    h = np.tile(gain, slots.count) * (np.append(c, [noise_size, *g0[len(c) + 1 :]]) @ primitives)
+    h = np.append(c, [noise_size, *g0[len(c) + 1 :]]) @ primitives
+    factor = None
+    if update.orthogonal:
+        moments = mean, fit.step_energy + output
+        factor = _orthogonal_factor(laws, numbers, phi0, np.sqrt(slots.s) * h, moments)
+        gain = gain * factor.signal_in_groups
+    h = np.tile(gain, slots.count) * h
     if preconditioner is not None and fit.with_fitted:  # (1 + shift) C^-1 X^T y/n_0 - f
         noise, fitted = directions.fit
         h = K * (regressed + noise_size * primitives[len(c)] + along_noise * noise) - fitted
@@ -296,21 +303,6 @@ def take_step(laws: Laws) -> Step:
         learned = float((h**2) @ (1 / slots.s))
         gamma *= _relative_length(
             preconditioner, numbers, fit.step_energy + output, mean, plain, learned
-        )
-    factor = None
-    if update.orthogonal:
-        factor = OrthogonalFactor(
-            neurons.N,
-            d,
-            n0,
-            signal=abs(c1) * b,
-            even=2 * numbers.c2,
-            nu=numbers.nu,
-            phi=phi0,
-            own=6 * abs(numbers.c3) * b / float(np.sqrt(d)),
-            mean=mean,
-            residuals=(np.array([fit.step_energy + output]), np.ones(1)),
-            readouts=neurons.squared_readouts,
         )
     if noise_size == 0.0 and not c.any():  # nothing leads: any v is valid
         g0, b = np.zeros(len(primitives)), 0.0
@@ -354,6 +346,32 @@ def take_step(laws: Laws) -> Step:
         parts=parts,
         overlap=np.einsum("iar,kar->ikr", parts, parts),
         row_overlap=np.einsum("iar,ar->ir", parts, row.reshape(slots.count, -1)),
+    )
+
+
+def _orthogonal_factor(
+    laws: Laws,
+    numbers: ActivationNumbers,
+    phi0: float,
+    h: Floats,  # X^T r/n_0
+    moments: tuple[float, float],  # E r, E r^2
+) -> OrthogonalFactor:
+    inputs, (mean, square) = laws.inputs, moments
+    deviation = float(np.sqrt(max(square - mean**2, 0.0)))
+    length = float(np.linalg.norm(h))
+    return OrthogonalFactor(
+        laws.neurons.N,
+        inputs.d,
+        laws.step_count,
+        signal=abs(numbers.c1) * length,
+        even=2 * numbers.c2,
+        nu=numbers.nu,
+        phi=phi0,
+        own=6 * abs(numbers.c3) * length / float(np.sqrt(inputs.d)),
+        residuals=(mean + deviation * TWO_POINT_NODES, np.full(2, 0.5)),
+        readouts=laws.neurons.squared_readouts,
+        inputs=(inputs.s, inputs.omega),
+        signal_shares=(h**2).reshape(-1, len(inputs.s)).sum(0) / max(length, MIN_LENGTH) ** 2,
     )
 
 

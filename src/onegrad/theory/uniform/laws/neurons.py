@@ -193,7 +193,10 @@ class Types:
     own_reading: Floats  # covariance of the input and its own part, over size
     grown: Floats  # part of rho^2 that is proportional to |w|^2
     moved: Floats  # step along an orthogonal factor: deviation of its input, with the sign of g
-    parts: Parts | None  # what that leaves, in two halves of all directions
+    parts: Parts | None  # what that leaves, in equal parts of each group of directions
+    # by how much an initial weight along the signal of an orthogonal factor moves neurons off it,
+    # beyond what `parts` know
+    turned: Floats
     length_deviation: float  # of lengths that are not types of their own
     s_by_length: Floats  # what such a deviation adds to s
     initial: InitialWeights | None = None  # along v
@@ -304,17 +307,19 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
     rho2 = (omega * s) @ (length * grown**2)
     by_rows = step.noise_of_moves(moments.square * (epsilon * size) ** 2, signal)
     factor, parts, initial = step.factor, None, rest + own_scale
-    moved = np.zeros(len(g))
+    moved, turned = np.zeros(len(g)), np.zeros(len(g))
     if factor is not None:
         moved = np.sign(g) * step.gamma * factor.length * np.sqrt(factor.share_of_neuron(g))
     if factor is not None and step.laws.same_rows:
         slope_noise = np.maximum(moved**2 - signal - by_rows, 0.0)
-        parts = Parts(np.tile(initial, (2, 1)), np.tile(np.sqrt(slope_noise), (2, 1)))
+        parts = Parts(initial[None], np.sqrt(slope_noise)[None], np.ones((1, len(g))))
     elif factor is not None:  # no row of ridge knows whose noise it is
-        A, epsilon = factor.turns[:, None], np.zeros(len(g))
-        parts = Parts.of(A, 1.0, moved, initial)
-        grown = (initial + A.mean() * moved)[None]
-        rho2 = (parts.start**2 * size**2 + parts.moved**2).mean(0)
+        (A, share), epsilon = factor.turns(g), np.zeros(len(g))
+        parts = Parts.of(A, share, moved, initial)
+        turned = moved**2 * A.var((0, 1)) - parts.start.var((0, 1))
+        turned, parts = np.sqrt(np.maximum(turned, 0.0)), parts.flat
+        grown = initial + A.mean(0) * moved
+        rho2 = omega @ isometry_variances(parts, s, length)
         slope_noise = by_rows = 0.0
     rho2 = rho2 + by_rows + slope_noise
     s_of_step, along = step.gamma * g * c1 * step.lead, (omega * s) @ (length * grown) / size
@@ -342,9 +347,17 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
         grown=rho2 - slope_noise,
         moved=moved,
         parts=parts,
+        turned=turned,
         length_deviation=length_deviation,
         s_by_length=6 * c3 * step.gamma * g * step.lead * length_deviation,
     )
+
+
+def isometry_variances(parts: Parts, s: Floats, length: Floats) -> Floats:
+    """Return the variances, times d, of weights in groups of eigenvalues s, (R, U)."""
+    copies = len(parts.start) // len(s)
+    variances = np.tile(length, (copies, 1)) * parts.start**2 + parts.moved**2
+    return np.asarray(s[:, None] * variances.reshape(copies, len(s), -1).mean(0))
 
 
 def special_parts(step: Step, types: Types, moments: StepMoments) -> tuple[Floats, Parts]:
@@ -353,11 +366,11 @@ def special_parts(step: Step, types: Types, moments: StepMoments) -> tuple[Float
     S = moments.S / moments.square
     initial = step.laws.update.rest + types.own
     if not step.laws.same_rows:
-        vectors, A, share = step.factor.along_directions(moments.M, S)
-        return vectors, Parts.of(A[:, None], share[:, None], types.moved, initial)
-    vectors, _, share = step.factor.along_directions(0 * moments.M, S)
-    moved = np.sqrt(share)[:, None] * types.parts.moved[0]
-    return vectors, Parts(np.tile(initial, (len(share), 1)), moved)
+        vectors, A, share = step.factor.along_directions(types.g, moments.M, S)
+        return vectors, Parts.of(A, share, types.moved, initial)
+    vectors, _, share = step.factor.along_directions(types.g, 0 * moments.M, S)
+    moved = np.sqrt(share) * types.parts.moved[0]
+    return vectors, Parts(np.tile(initial, (len(share), 1)), moved, share)
 
 
 def weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> Floats:
@@ -389,17 +402,26 @@ def _weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> tup
     forms = np.array(_forms_in_the_plane(step, moments))
     if step.factor is not None:
         coefficients[4] -= types.gamma**2 * types.nu * noise
-        vectors, parts = special_parts(step, types, moments)
-        covariance = np.einsum("ie,ke,eu->uik", vectors, vectors, parts.moved**2)
+        covariance = _isometry_in_the_plane(step, types, moments)
         if step.laws.same_rows:
             covariance += np.tensordot(coefficients, forms, axes=(0, 0))
-        else:
-            start = parts.start**2 * size2
-            covariance += np.einsum("ie,ke,eu->uik", vectors, vectors, start)
         return covariance / step.inputs.d, np.zeros_like(covariance)
     covariance = np.tensordot(coefficients, forms, axes=(0, 0)) / step.inputs.d
     starts = np.array([np.full_like(epsilon, rest), types.own, epsilon]) * types.size
     return covariance, np.tensordot(starts, forms[:3], axes=(0, 0))
+
+
+def _isometry_in_the_plane(step: Step, types: Types, moments: StepMoments) -> Floats:
+    """Return d times the covariance of what an isometry leaves along special directions."""
+    assert types.parts is not None
+    if not step.inputs.isotropic:
+        variances = isometry_variances(types.parts, step.inputs.s, types.length)
+        return np.einsum("ikr,ru->uik", step.overlap, variances)
+    vectors, parts = special_parts(step, types, moments)
+    variance = parts.moved**2
+    if not step.laws.same_rows:
+        variance = variance + parts.start**2 * types.size**2
+    return np.einsum("ie,ke,eu->uik", vectors, vectors, variance)
 
 
 def _forms_in_the_plane(step: Step, moments: StepMoments) -> list[Floats]:
@@ -538,6 +560,8 @@ def _index_directions(
 
 def with_special_weights(step: Step, types: Types, moments: StepMoments, plane: Floats) -> Types:
     """Return types whose inputs contain what M and S do to weights along special directions."""
+    if step.factor is not None and not step.inputs.isotropic:
+        return types
     unit = np.eye(step.directions)
     alike = replace(moments, M=moments.mean * unit, S=moments.square * unit)
     in_mean = weights_in_the_plane(step, types, alike)

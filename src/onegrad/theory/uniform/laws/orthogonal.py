@@ -2,28 +2,30 @@ r"""A step along the orthogonal factor of the gradient, at the gradient's length
 
 With k = min(N, d) and the noise :math:`\bar\kappa` of the gradient
 :math:`G_i = g_i(c_1h + Z_i)/\sqrt N`, whose squared length is
-:math:`\Gamma^2 = c_1^2b^2 + \bar\kappa`, all singular values of its factor O are one:
+:math:`\Gamma^2 = c_1^2|h|^2 + \bar\kappa`, all singular values of its factor O are one:
 
 .. math:: w = (1-\delta)w^0 + \frac{\eta\Gamma}{\sqrt k}\,o,\qquad
     O = \frac{\theta}{\sqrt{1 + \theta^2}}\,\frac g{\sqrt N}v^\top + O_\perp,\qquad
-    \theta = c_1b\,m_1\sqrt{k/\bar\kappa} .
+    \theta = c_1|h|\,m_1\sqrt{k/\bar\kappa} .
 
 The signal is a singular value among k, smaller by :math:`\sqrt k`; :math:`O_\perp` is as good as a
-random isometry. What of it a row of the step knows follows from
-:math:`O = \frac2\pi\int_0^\infty Z(t^2 + Z^\top Z)^{-1}dt` for :math:`Z = UrX` with independent
-slopes U (leave a row, a neuron and a direction out): with :math:`H = n_0E\frac{pr^2}{1 + pr^2}`,
+random isometry. All else follows from :math:`O = \frac2\pi\int_0^\infty Z(t^2 + Z^\top Z)^{-1}dt`
+for a `Chain` :math:`Z = D_gUD_rXD_K^{1/2}` with independent slopes U: leave a row, a neuron and a
+direction out. A direction of the energy K, which is s where the activation is odd, has the share
+:math:`qK/(1 + qK)` of the isometry, a neuron :math:`g^2\tau/(1 + g^2\tau)`, both at t = 0, and a
+row's product with the move the own part :math:`\propto\omega(g, r)\,gr\sigma'`,
 
-.. math:: E\frac{g^2\tau}{1 + g^2\tau} = \frac HN,\qquad
-    t^2 = \frac{(d - H)N}p\,E\frac{g^2}{1 + g^2\tau},\qquad
-    \omega(g, r) = \frac2\pi\int\frac{d - H}{t^2}\,\frac{dt}{(1 + g^2\tau)(1 + pr^2)},
+.. math:: \omega(g, r) = \frac2\pi\int\frac{\mathrm{tr}\,\Sigma(1 + qK)^{-1}}{t^2}
+    \frac{dt}{(1 + g^2\tau)(1 + pr^2)} .
 
-a row's product with the move has the own part :math:`\propto\omega(g, r)\,gr\sigma'`, and a neuron
-the share :math:`q_g = g^2\tau/(1 + g^2\tau)` at t = 0 of the isometry.
+What is linear in its own initial weight, :math:`Z_i\ni2c_2\Sigma^{1/2}M\Sigma^{1/2}w^0_i`, has the
+energy :math:`K = 4c_2^2m^2 + \nu\varphi_0S` with the eigenvalues m and what the noise of the slopes
+is there, from the resolvent of a group of eigenvalues s
 
-What is linear in its own initial weight, :math:`Z_i\ni2c_2Mw^0_i`, is :math:`Aw^0` with
-:math:`A = m_1\,2c_2M(4c_2^2M^2 + \nu S)^{-1/2}`, :math:`m_1` the mean singular value of N x d
-independent entries over the root of their mean square; :math:`M` is a semicircle but along special
-directions, and its half planes two groups of directions.
+.. math:: G_s = \frac1{sE\frac r{1 + \varphi_0rG} - z},\qquad G = \sum_s\omega_ssG_s,\qquad
+    S(m) = \frac{\mathrm{Im}\,sE\frac{r^2}{1 + \varphi_0rG}G_s}{\mathrm{Im}\,G_s},
+
+and the product A with :math:`w^0` that the integral leaves of :math:`2c_2m`.
 """
 
 from dataclasses import dataclass
@@ -34,10 +36,67 @@ import numpy as np
 
 from onegrad.arrays import Floats
 
-ANGLES = 2001  # of a semicircle, and of the singular values of independent entries
+ANGLES = 2001  # of the singular values of independent entries
 NO_ENERGY = 1e-9  # along a direction, relative
-NODES, DECADES, LAST = 300, 14, 1e-7  # of p, which ends where H is k to this part
-MAX_BISECTIONS = 60
+NODES, LAST = 250, 16.0  # of H, which begins and ends at this logit
+MAX_BISECTIONS, LARGEST_LOG = 60, 60.0
+# of the spectrum of M: points, distance from the real axis over their range, passes
+SPECTRUM_POINTS, SPECTRUM_WIDTH, SPECTRUM_PASSES = 160, 0.01, 250
+REACH_OF_SPECTRUM = 1.5  # of it beyond a semicircle, in its radius
+QUANTILES, PARTS_OF_GROUPS = 24, 4  # of the eigenvalues of M, and of what neurons move by
+
+
+def _inverse_share(values: Floats, p: Floats, count: float, H: Floats) -> Floats:
+    """Return x with count E[x v/(1 + x v)] = H, for each H."""
+    low, high = np.full(len(H), -LARGEST_LOG), np.full(len(H), LARGEST_LOG)
+    for _ in range(MAX_BISECTIONS):
+        x = np.exp((low + high) / 2)[:, None] * values
+        more = count * ((x / (1 + x)) @ p) < H
+        middle = (low + high) / 2
+        low, high = np.where(more, middle, low), np.where(more, high, middle)
+    return np.asarray(np.exp((low + high) / 2))
+
+
+@dataclass(frozen=True)
+class Chain:
+    r"""The resolvent of :math:`D_gUD_rXD_K^{1/2}`, of independent entries of unit variance.
+
+    .. math:: NE\frac{g^2\tau}{1 + g^2\tau} = n_0E\frac{pr^2}{1 + pr^2} = dE\frac{qK}{1 + qK} = H,
+        \qquad t^2 = \frac{H^2}{p\tau q}
+
+    Arrays over nodes t; `weight` is that of dt. Without rows :math:`n_0 = \infty` and r = 1.
+    """
+
+    p: Floats
+    tau: Floats
+    q: Floats
+    t: Floats
+    weight: Floats
+
+    @classmethod
+    def of(
+        cls,
+        neurons: tuple[int, Floats, Floats],  # N, and g^2 with probabilities
+        rows: tuple[int, Floats, Floats] | None,
+        directions: tuple[int, Floats, Floats],
+    ) -> "Chain":
+        """Return the nodes; each law is a number, and nodes with probabilities."""
+        rank = min(x[0] for x in (neurons, rows, directions) if x is not None)
+        H = rank / (1 + np.exp(np.linspace(LAST, -LAST, NODES)))
+        tau, q = (_inverse_share(v, w, count, H) for count, v, w in (neurons, directions))
+        p = H if rows is None else _inverse_share(rows[1], rows[2], rows[0], H)
+        t = H / np.sqrt(p * tau * q)
+        weight, steps = np.zeros(NODES), -np.diff(t)
+        weight[:-1] += steps / 2
+        weight[1:] += steps / 2
+        weight[-1] += t[-1]
+        weight[0] += t[0]  # beyond, integrands fall like 1/t^2
+        return cls(p, tau, q, t, weight)
+
+    def left(self, g2: Any, K: Any) -> Floats:
+        """Return what neurons and directions leave at each node, over t^2 and with dt."""
+        g2, K = np.asarray(g2)[..., None], np.asarray(K)[..., None]
+        return 2 / np.pi * self.weight / self.t**2 / ((1 + g2 * self.tau) * (1 + K * self.q))
 
 
 @dataclass(frozen=True)
@@ -47,24 +106,25 @@ class OrthogonalFactor:
     neurons: int  # N
     d: int
     rows: int  # n_0
-    signal: float  # c_1 b
+    signal: float  # c_1 |h|
     even: float  # 2 c_2
     nu: float
     phi: float  # d/n_0
     own: float  # deviation of the gradient along a neuron's own weight, 6 c_3 h.w
-    mean: float  # of the eigenvalues of M
-    residuals: tuple[Floats, Floats]  # r^2 of rows and probabilities
+    residuals: tuple[Floats, Floats]  # r of rows and probabilities
     readouts: tuple[Floats, Floats]  # g^2 of neurons and probabilities
+    inputs: tuple[Floats, Floats]  # eigenvalues s of the inputs' covariance and probabilities
+    signal_shares: Floats  # squared parts of h along these
+
+    @cached_property
+    def mean(self) -> float:
+        """E r."""
+        return float(self.residuals[0] @ self.residuals[1])
 
     @cached_property
     def energy(self) -> float:
         """E r^2."""
-        return float(self.residuals[0] @ self.residuals[1])
-
-    @property
-    def deviation(self) -> float:
-        """Return that of the eigenvalues of M."""
-        return float(np.sqrt(self.phi * self.energy))
+        return float(self.residuals[0] ** 2 @ self.residuals[1])
 
     @property
     def slopes(self) -> float:
@@ -74,7 +134,8 @@ class OrthogonalFactor:
     @property
     def turning(self) -> float:
         """Energy of what is linear in a neuron's own weight by M."""
-        return self.even**2 * (self.mean**2 + self.deviation**2)
+        s, omega = self.inputs
+        return self.even**2 * (self.mean**2 * float(omega @ s**2) + self.phi * self.energy)
 
     @property
     def noise(self) -> float:
@@ -101,54 +162,84 @@ class OrthogonalFactor:
         return float(weight @ np.sqrt(square) / weight.sum())
 
     @cached_property
-    def _nodes(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Nodes p, tau at each, (d - H)/t^2 and weights of dt."""
-        r2, w = self.residuals
-        g2, v = self.readouts
+    def spectrum(self) -> tuple[Floats, Floats]:
+        """Equally likely 2 c_2 m over the root mean energy, and K over the mean, (Q, R)."""
+        s, omega = self.inputs
+        if not self.even:
+            return np.zeros((1, len(s))), s[None]
+        x, density, S = self._slopes_by_eigenvalue
+        K = (self.even * x[:, None]) ** 2 + self.nu * self.phi * S
+        mass, levels = np.cumsum(density, 0) - density / 2, (np.arange(QUANTILES) + 0.5) / QUANTILES
+        at = [(levels * column[-1], column) for column in mass.T]
+        m = np.array([np.interp(*where, x) for where in at]).T
+        K = np.array([np.interp(*where, k) for where, k in zip(at, K.T, strict=True)]).T
+        mean = float((K @ omega).mean())
+        return self.even * m / np.sqrt(mean), K / mean
 
-        def weight_of_rows(p: Floats) -> Floats:
-            return self.rows * ((p[:, None] * r2 / (1 + p[:, None] * r2)) @ w)
+    @property
+    def _slopes_by_eigenvalue(self) -> tuple[Floats, Floats, Floats]:
+        """Eigenvalues m of M, (X,), their density in groups of directions and S, (X, R)."""
+        (s, omega), (r, p) = self.inputs, self.residuals
+        centre, radius = self.mean * s.max(), 2 * float(np.sqrt(self.phi * self.energy * s.max()))
+        reach = (1 + REACH_OF_SPECTRUM) * radius
+        x = np.linspace(min(centre, 0.0) - reach, max(centre, 0.0) + reach, SPECTRUM_POINTS)
+        z = x + 1j * SPECTRUM_WIDTH * np.ptp(x)
+        G = -1 / z
+        for _ in range(SPECTRUM_PASSES):
+            first = (r / (1 + self.phi * r * G[:, None])) @ p
+            of_groups = 1 / (s * first[:, None] - z[:, None])
+            G = (G + of_groups @ (omega * s)) / 2
+        second = (r**2 / (1 + self.phi * r * G[:, None])) @ p
+        density = np.maximum(of_groups.imag, NO_ENERGY)
+        return x, density, np.maximum((s * second[:, None] * of_groups).imag / density, 0.0)
 
-        p = np.logspace(-DECADES / 2, DECADES / 2, 4 * NODES) / self.energy
-        last = np.interp(self.rank * (1 - LAST), weight_of_rows(p), p)
-        p = np.geomspace(p[0], last, NODES)
-        H = np.minimum(weight_of_rows(p), self.rank * (1 - LAST / 2))
-        low, high = np.full(NODES, -40.0), np.full(NODES, 40.0)
-        for _ in range(MAX_BISECTIONS):
-            tau = np.exp((low + high) / 2)
-            more = (tau[:, None] * g2 / (1 + tau[:, None] * g2)) @ v < H / self.neurons
-            low, high = (
-                np.where(more, (low + high) / 2, low),
-                np.where(more, high, (low + high) / 2),
-            )
-        rest = (g2 / (1 + tau[:, None] * g2)) @ v
-        t = np.sqrt((self.d - H) * self.neurons * rest / p)
-        weight = np.zeros(NODES)
-        steps = -np.diff(t)
-        weight[:-1] += steps / 2
-        weight[1:] += steps / 2
-        weight[-1] += t[-1]
-        weight[0] += t[0]  # beyond, the integrand falls like 1/t^2
-        return p, tau, (self.d - H) / t**2, weight
+    @property
+    def _directions(self) -> tuple[int, Floats, Floats]:
+        K = self.spectrum[1]
+        return self.d, K.ravel(), np.tile(self.inputs[1] / len(K), len(K))
+
+    @cached_property
+    def _of_rows(self) -> Chain:
+        r, p = self.residuals
+        s, omega = self.inputs
+        of_neurons = (self.neurons, *self.readouts)
+        return Chain.of(of_neurons, (self.rows, r**2, p), (self.d, s, omega))
+
+    @cached_property
+    def _of_weights(self) -> Chain:
+        return Chain.of((self.neurons, *self.readouts), None, self._directions)
 
     def response(self, g: Any, r2: Any) -> Any:
         """Return the step along a row's own gradient over that of the gradient."""
-        p, tau, inside, weight = self._nodes
+        chain, (s, omega) = self._of_rows, self.inputs
+        trace = (s / (1 + chain.q[:, None] * s)) @ omega
+        inside = trace * 2 / np.pi * chain.weight / chain.t**2
         g2, r2 = np.asarray(g)[..., None] ** 2, np.asarray(r2)[..., None]
-        omega = 2 / np.pi * (inside * weight / ((1 + g2 * tau) * (1 + r2 * p))).sum(-1)
+        response = (inside / ((1 + g2 * chain.tau) * (1 + r2 * chain.p))).sum(-1)
         size = self.length * self.rows / np.sqrt(self.rank * (self.nu + self.even**2))
         size *= np.sqrt(1 - self.own**2 / self.noise**2)
-        return size * np.sqrt(self.neurons) * omega / self.d
+        return size * np.sqrt(self.neurons) * response
 
     def mean_response(self, g: Any) -> Any:
         """Return the response where rows count as their r^2."""
-        r2, p = self.residuals
-        return self.response(np.asarray(g)[..., None], r2) @ (p * r2) / self.energy
+        r, p = self.residuals
+        return self.response(np.asarray(g)[..., None], r**2) @ (p * r**2) / self.energy
 
     def share_of_neuron(self, g: Any) -> Any:
         """Return the squared length of a neuron's part of the isometry, over the mean."""
-        tau = self._nodes[1][-1] * np.asarray(g) ** 2
+        tau = self._of_weights.tau[-1] * np.asarray(g) ** 2
         return self.neurons / self.rank * tau / (1 + tau)
+
+    def share_of_direction(self, K: Any) -> Any:
+        """Return the same of directions, at their energy over the mean."""
+        q = self._of_weights.q[-1] * np.asarray(K)
+        return self.d / self.rank * q / (1 + q)
+
+    def along_start(self, g: Any, K: Any) -> Any:
+        """Return the product with what is linear in the initial weight, over the root noise."""
+        size = np.sqrt(self.neurons * self.d / self.rank)
+        size = size * np.abs(g) / np.sqrt(self.share_of_neuron(g))
+        return size * self._of_weights.left(np.asarray(g) ** 2, K).sum(-1)
 
     @property
     def along_signal(self) -> float:
@@ -156,31 +247,40 @@ class OrthogonalFactor:
         theta = self.signal * self.mean_value * np.sqrt(self.rank) / self.noise
         return float(self.length * self.mean_value / self.noise / np.hypot(1.0, theta))
 
-    @cached_property
-    def turns(self) -> Floats:
-        """Two eigenvalues of what the factor makes of initial weights, equally likely."""
-        angle = (np.arange(ANGLES) + 0.5) * np.pi / ANGLES
-        weight = np.sin(angle) ** 2
-        at = self.even * (self.mean + 2 * self.deviation * np.cos(angle))
-        A = self.mean_value * at / np.sqrt(np.maximum(at**2 + self.slopes, NO_ENERGY))
-        mean, square = (float(weight @ A**k / weight.sum()) for k in (1, 2))
-        deviation = np.sqrt(max(square - mean**2, 0.0))
-        return np.array([mean + deviation, mean - deviation])
+    @property
+    def signal_in_groups(self) -> Floats:
+        """Part of the factor's signal along each group of s, over that of the gradient's."""
+        if len(self.signal_shares) == 1 or not self.signal:
+            return np.ones(len(self.signal_shares))
+        chain, (s, _), (g2, p) = self._of_rows, self.inputs, self.readouts
+        alpha = self.signal * self.rows / self.noise * np.sqrt(self.phi * self.energy * (p @ g2))
+        alpha = alpha * np.sqrt(self.neurons)
+        of_neurons = (g2 / (1 + chain.tau[:, None] * g2)) @ p / (p @ g2) / chain.t
+        of_groups = 1 / (1 + chain.q[:, None] * s) / chain.t[:, None]
+        saturation = 1 + alpha**2 * of_neurons * (of_groups @ self.signal_shares)
+        parts = (chain.weight * of_neurons / saturation) @ of_groups
+        return np.asarray(parts / np.sqrt(self.signal_shares @ parts**2))
 
-    def along_directions(self, M: Floats, S: Floats) -> tuple[Floats, Floats, Floats]:
-        r"""Return orthonormal directions (p, p), A and the squared length of the factor there.
+    def turns(self, g: Floats) -> tuple[Floats, Floats]:
+        """Return A and the squared lengths of the factor in parts of each group, (P, R, U)."""
+        m, K = self.spectrum
+        A = self.along_start(g, K[..., None]) * m[..., None]
+        share = np.repeat(self.share_of_direction(K)[..., None], len(g), -1)
+        parts = min(PARTS_OF_GROUPS, len(K))
+        A, share = (x.reshape(parts, -1, *x.shape[1:]).mean(1) for x in (A, share))
+        return A, share
 
-        .. math:: K/(1 - f + fK),\qquad f = \min(1, N/d)
+    def along_directions(self, g: Floats, M: Floats, S: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return orthonormal directions (p, p), A and the squared length of the factor, (p, U).
 
         M, S : (p, p) along special directions, S over E r^2.
         """
         K = (self.even**2 * M @ M + (self.slopes + self.own**2) * S) / self.noise**2
         value, vectors = np.linalg.eigh(K)
-        f = self.rank / self.d
-        energy = np.where(value > NO_ENERGY, value, np.inf)
-        share = 1 / ((1 - f) / energy + f) * (value > NO_ENERGY)
-        A = self.even * np.einsum("ie,ik,ke->e", vectors, M, vectors)
-        return vectors, self.mean_value * A / (self.noise * np.sqrt(energy)), share
+        m = self.even / self.noise * np.einsum("ie,ik,ke->e", vectors, M, vectors)
+        share = np.where(value > NO_ENERGY, self.share_of_direction(value), 0.0)
+        A = self.along_start(g, np.maximum(value, NO_ENERGY)[:, None]) * m[:, None]
+        return vectors, A, np.repeat(share[:, None], len(g), -1)
 
 
 @dataclass(frozen=True)
@@ -196,6 +296,12 @@ class Parts:
 
     start: Floats  # of w'
     moved: Floats  # of the isometry
+    share: Floats  # squared length of o there
+
+    @property
+    def flat(self) -> "Parts":
+        """The same with all groups in one axis, (PR, U)."""
+        return Parts(*(x.reshape(-1, x.shape[-1]) for x in (self.start, self.moved, self.share)))
 
     @classmethod
     def of(cls, A: Any, share: Any, c: Any, rest: Any) -> "Parts":
@@ -206,4 +312,4 @@ class Parts:
         large = (A - small) / np.where(across > 0, across, 1.0)
         large = np.clip(large, -1.0, 1.0)
         initial = rest + c * small
-        return cls(initial * np.sqrt(1 - large**2), initial * large + c * across)
+        return cls(initial * np.sqrt(1 - large**2), initial * large + c * across, share)
