@@ -14,6 +14,7 @@ from onegrad.theory.uniform.discretise import Nodes, discretise
 from onegrad.theory.uniform.laws import neurons
 from onegrad.theory.uniform.laws.orthogonal import OrthogonalFactor
 from onegrad.theory.uniform.laws.table import laws_of
+from onegrad.theory.uniform.second_factor import agreement
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
 BASE = og.Problem(
@@ -148,3 +149,29 @@ def test_a_long_step_forgets_how_long_it_was(readout):
     )
     assert longer.train[0] == pytest.approx(long.train[0], rel=2e-3)
     assert longer.test[0] == pytest.approx(long.test[0], rel=2e-3)
+
+
+@pytest.mark.parametrize("batches", ["fresh", "same"])
+@pytest.mark.parametrize("activation", ["tanh", "gelu"])
+def test_one_of_two_steps_may_be_none(activation, batches):
+    """But for terms of order 1/d."""
+    one = BASE.replace(n=2_000, d=1_000, N=1_600, activation=activation, readout="gaussian")
+    two = one.replace(steps=2, batches=batches)
+    expected = uniform_errors([one.replace(eta=one.step)])
+    for steps in ({"eta": one.step, "later_alpha": "-9"}, {"eta": 1e-7, "later_alpha": "0.5"}):
+        errors = uniform_errors([two.replace(**steps)])
+        assert errors.train[0] == pytest.approx(expected.train[0], rel=1e-3)
+        assert errors.test[0] == pytest.approx(expected.test[0], rel=1e-3)
+
+
+def test_two_isometries_are_as_alike_as_factors_of_such_matrices():
+    rng, (N, d) = np.random.default_rng(4), (300, 150)
+    z, other = rng.standard_normal((2, N, d))
+    factor = Simulated.of(BASE.replace(N=300, d=150)).factor
+    for R in (0.3, 0.8):
+        factors = []
+        for matrix in (z, R * z + np.sqrt(1 - R**2) * other):
+            U, _, Vt = np.linalg.svd(matrix, full_matrices=False)
+            factors.append(U @ Vt)
+        measured = float((factors[0] * factors[1]).sum()) / d
+        assert agreement(R, factor.mean_value) == pytest.approx(measured, abs=0.02)

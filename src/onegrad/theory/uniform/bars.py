@@ -66,6 +66,7 @@ class Neglected(enum.Enum):
     PRODUCTS = "a preconditioned step that lengthens neurons"
     ORTHOGONAL = "a spectral step that turns weights, or moves neurons along their own"
     ORTHOGONAL_SAME = "ridge on the rows of a spectral step"
+    ORTHOGONAL_TWICE = "a second spectral step"
     UNEVEN = "rows of uneven lengths, which are not as good as Gaussian ones"
 
 
@@ -122,12 +123,15 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
     # features that are nearly products of two inputs know the step's rows beyond their linear part;
     # the power is that of H1 + H2/2 and relu, which need nothing
     product_like = quadratic**4 * float(np.sqrt(steps.types.weight @ moved)) / gap
-    orthogonal = turning = along_own = 0.0
+    orthogonal = turning = along_own = twice = 0.0
     if step.factor is not None:
-        square = (step.gamma * step.factor.length) ** 2
+        factors = [x for x in (step.factor, step.later) if x is not None]
+        sizes = [size * x.length for x, size in zip(factors, (step.gamma, later), strict=False)]
+        square = float(np.square(sizes).sum())
         orthogonal = float(np.sqrt(square / (1 + square)))
-        turning = step.factor.turning / step.factor.noise**2
-        along_own = (step.factor.own / step.factor.noise) ** 2
+        turning = max(x.turning / x.noise**2 for x in factors)
+        along_own = max((x.own / x.noise) ** 2 for x in factors)
+        twice = orthogonal * (step.later is not None)
     different = 3 * (step.gamma * numbers.c2) ** 2 * float(steps.moments.S[0, 0]) / rows
     return {
         Neglected.THEORY: 1e-3,
@@ -177,6 +181,8 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
         # the response of a row is that of independent slopes: it is right for odd activations, and
         # 5 to 15 % larger than that of simulated gradients where weights turn
         Neglected.ORTHOGONAL_SAME: orthogonal * (0.25 + turning / gap) * step.laws.same_rows,
+        # numbers of the second step are those at the mean length of neurons after the first
+        Neglected.ORTHOGONAL_TWICE: twice,
         Neglected.UNEVEN: float(np.sqrt(shares @ (scales - 1) ** 2)),
     }
 

@@ -54,6 +54,7 @@ from onegrad.theory.uniform.laws.table import Laws
 from onegrad.theory.uniform.pencil import Forms, InputProducts, Isometry, Moves, Pencil
 from onegrad.theory.uniform.products import strong_products, with_products
 from onegrad.theory.uniform.rules import Rule, gauss_rule, index_rule
+from onegrad.theory.uniform.second_factor import take_second_factor
 from onegrad.theory.uniform.second_step import (
     RESIDUAL_NODES,
     SecondStep,
@@ -141,7 +142,8 @@ def discretise(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Equations
 
     like : steps that are much alike, of which the kinds of types are taken.
     """
-    steps = (one_step if laws.update.second is None else two_steps)(laws, nodes, like)
+    one = laws.update.second is None or laws.update.orthogonal
+    steps = (one_step if one else two_steps)(laws, nodes, like)
     step, types, d = steps.step, steps.types, steps.step.inputs.d
     fields = steps.constant.shape[1]
     coherent = steps.second_order and step.coherent != 0.0
@@ -187,8 +189,11 @@ def one_step(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
     """Return what one step leaves."""
     step, deviation, points, moments = _first_step(laws, laws.same_rows)
     inputs, phi = step.inputs, step.inputs.d / laws.ridge_count
-    law = like.readouts if like else readouts(step, moments, nodes.readout)
+    both = (laws.update.second or 0.0) / float(np.sqrt(laws.neurons.N)) + step.gamma
+    law = like.readouts if like else readouts(replace(step, gamma=both), moments, nodes.readout)
     types = neuron_types(step, moments, law)
+    if laws.update.second is not None:
+        step, moments, types = take_second_factor(step, types, points, moments)
     plane = weights_in_the_plane(step, types, moments)
     types = with_special_weights(step, types, moments, plane)
     if nodes.starts:
@@ -370,8 +375,9 @@ def _isometry(step: Step, types: Types, moments: StepMoments) -> Isometry | None
         return None
     most = min(1.0, step.inputs.d / step.laws.neurons.N)
     s = np.tile(step.inputs.s, len(types.parts.start) // len(step.inputs.s))[:, None]
-    of_groups = Moves.of(types.parts, 1 / np.sqrt(s))
-    if not step.inputs.isotropic:
+    parts = (types.parts, types.parts.later)
+    of_groups = tuple(Moves.of(x, 1 / np.sqrt(s)) for x in parts if x is not None)
+    if not step.inputs.isotropic or len(of_groups) > 1:
         return Isometry(most, of_groups)
     vectors, special = special_parts(step, types, moments)
     return Isometry(most, of_groups, vectors, special.start, Moves.of(special, 1.0))

@@ -513,7 +513,7 @@ def _fields_of_directions(eq: Equations, state: State) -> tuple[Numbers, Numbers
         i = np.arange(p)
         blocks, form = (np.zeros((p, size, p, size), state.G.dtype) for _ in range(2))
         blocks[i, :, i] = state.G
-        if eq.types.turned.any():  # each direction has a part in all groups
+        if eq.types.turned.any() or eq.pencil.isometries > 1:  # each direction has all groups
             form[i, :, i] = np.linalg.inv(state.G)
             form = _off_signal(eq, state, form)
         else:

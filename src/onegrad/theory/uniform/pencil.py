@@ -101,17 +101,18 @@ class Moves:
 
 @dataclass(frozen=True)
 class Isometry:
-    r"""A random isometry (N, d) by which neurons move, c_u times a neuron of it.
+    r"""Random isometries (N, d) by which neurons move, c_u times a neuron of each.
 
     .. math:: V_{SS}\mathrel{-}= c\sqrt a\,(1 + b - W)^{-1}\sqrt a\,c,\qquad
         W = -\min(1, d/N)\,\langle(1 + b - W)^{-1}\sqrt a\,cG_{SS}c\sqrt a\rangle,\qquad
         a = \frac N{d\delta}\Big(w - \max\big(1, \frac dN\big)W_{uu}\Big)
 
-    Independent weights are W = 0 in V, and have what W takes of a in delta.
+    Independent weights are W = 0 in V, and have what W takes of a in delta. Of two independent
+    isometries each has its W, and a loses both.
     """
 
     most: float  # min(1, d/N)
-    groups: Moves  # in the groups of directions
+    groups: tuple[Moves, ...]  # in the groups of directions, of each independent isometry
     # (p, p) special directions in which it is diagonal, where inputs are isotropic
     vectors: Floats | None = None
     special_start: Floats | None = None  # (p, U) part of initial weights there
@@ -138,6 +139,11 @@ class Pencil:
     def types(self) -> int:
         """Number U of types."""
         return len(self.ratio)
+
+    @property
+    def isometries(self) -> int:
+        """Number of independent isometries."""
+        return 0 if self.isometry is None else len(self.isometry.groups)
 
     def without_rows(self, a: Numbers) -> Numbers:
         """Return V_s, (R, FU, FU)."""
@@ -199,7 +205,7 @@ class State:
     a_free: Numbers  # without what an isometry takes, by which log a goes
     a_initial: Numbers  # as the prior of initial weights has it
     G: Numbers
-    products: Numbers  # (D, U, U) G of products of each degree, and W of an isometry
+    products: Numbers  # (D, U, U) G of products of each degree, and W of isometries
     G_of_groups: Numbers  # (R, FU, FU)
     V: Numbers  # (R, FU, FU) form without rows
     seen: Numbers  # (U, U) what rows of ridge make of it
@@ -225,8 +231,8 @@ def evaluate(
     free, U, isometry = np.exp(log_a), pencil.types, pencil.isometry
     a = free
     if isometry is not None:
-        W = products[-1]
-        a = free * (1 - np.diag(W) / (isometry.most * pencil.ratio))
+        W = products[-len(isometry.groups) :]
+        a = free * (1 - np.einsum("kuu->u", W) / (isometry.most * pencil.ratio))
     size = pencil.fields * U
     Q, energy = np.zeros((size, size), a.dtype), np.zeros(U, a.dtype)
     of_products = np.zeros_like(products, a.dtype)
@@ -244,9 +250,11 @@ def evaluate(
     a_initial = a * (1 + shares.initial)
     V, seen = pencil.without_rows(a_initial), np.zeros((U, U))
     if isometry is not None:
-        less, of_groups = isometry.groups.noise(W, np.sqrt(a), pencil.inverse)
+        noises = [
+            x.noise(w, np.sqrt(a), pencil.inverse) for x, w in zip(isometry.groups, W, strict=True)
+        ]
         seen = _seen_noise(pencil, G[-U:, -U:], a, energy)
-        V[:, -U:, -U:] -= less + seen
+        V[:, -U:, -U:] -= sum(less for less, _ in noises) + seen
     form = V + Q
     G_of_groups = pencil.inverse(form) if real is None else _moved_inverse(real.G_of_groups, form)
     G_of_groups = (G_of_groups + G_of_groups.swapaxes(1, 2)) / 2
@@ -262,10 +270,11 @@ def evaluate(
         fitted = 1 - np.einsum("buu->bu", inverse)
         energy += product.omega @ fitted / a
     if isometry is not None:
-        moved = np.sqrt(a) * isometry.groups.size
-        Y = moved[:, :, None] * G_of_groups[:, -U:, -U:] * moved[:, None]
-        new = -isometry.most * np.einsum("r,ruv,rvw->uw", pencil.omega, Y, of_groups)
-        new_products[-1] = (new + new.T) / 2
+        for k, (moves, (_, of_groups)) in enumerate(zip(isometry.groups, noises, strict=True)):
+            moved = np.sqrt(a) * moves.size
+            Y = moved[:, :, None] * G_of_groups[:, -U:, -U:] * moved[:, None]
+            new = -isometry.most * np.einsum("r,ruv,rvw->uw", pencil.omega, Y, of_groups)
+            new_products[k - len(noises)] = (new + new.T) / 2
     delta = _at_least(energy, MIN_DELTA) if pencil.ridge > 0 else energy
     log_a = log_a + np.log(pencil.ratio / (delta * free))  # on the branch that it was on
     numbers = a, free, a_initial, new_G, new_products, G_of_groups, V, seen, Q, delta, log_a

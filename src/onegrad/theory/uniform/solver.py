@@ -161,7 +161,7 @@ class Packing:
         else:
             unit = np.sqrt(np.abs(np.diag(G)))
         upper = np.triu_indices(len(unit))
-        degrees = len(pencil.products) + (pencil.isometry is not None)
+        degrees = len(pencil.products) + pencil.isometries
         return cls(pencil.types, np.outer(unit, unit), upper, degrees)
 
     @property
@@ -246,8 +246,7 @@ def without_rows(pencil: Pencil, packing: Packing, log_a: Numbers, form: float =
     G = np.tensordot(pencil.omega, np.linalg.inv(V), axes=1)
     products = np.array([np.diag(a * (x.omega @ x.variance)) for x in pencil.products])
     products = products.reshape(-1, U, U)
-    if pencil.isometry is not None:
-        products = np.concatenate([products, np.zeros((1, U, U))])
+    products = np.concatenate([products, np.zeros((pencil.isometries, U, U))])
     return packing.pack(G, products, log_a)
 
 

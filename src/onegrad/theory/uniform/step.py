@@ -96,6 +96,7 @@ class Step:
     own_of_fit: Floats  # (P,) part of a row of a fit in these directions, over what it fits
     preconditioner: Preconditioner | None  # multiplier of the gradient
     factor: OrthogonalFactor | None  # of the gradient
+    later: OrthogonalFactor | None  # and of that of a second step
     overlaps: Floats  # (m,) of v with the labels' indices
     frame: Floats  # (p, P) special directions in the primitive ones
     row: Floats  # (P,) readout row in the primitive directions
@@ -219,8 +220,11 @@ class Step:
         return np.clip(1 - inside / (self.inputs.omega * self.inputs.d), 0.0, 1.0)
 
 
-def take_step(laws: Laws) -> Step:
-    """Return the numbers and directions of a step."""
+def take_step(laws: Laws, noise_of_mean: float = 1.0) -> Step:
+    """Return the numbers and directions of a step.
+
+    noise_of_mean : of the noise, what is left where the step goes along a mean over batches.
+    """
     inputs, labels, neurons, update = laws.inputs, laws.labels, laws.neurons, laws.update
     at_biases = tuple(activation_numbers(f) for f in neurons.activations)
     numbers = ActivationNumbers(*(neurons.biases[1] @ [astuple(x) for x in at_biases]).tolist())
@@ -263,7 +267,7 @@ def take_step(laws: Laws) -> Step:
         longer = (1 - labels.replaced) * energy_of_long_rows(labels.teacher) + 2 * (scale * c1) ** 2
         square += phi0 * longer / d - float(c @ c) / n0
     primitives = np.array([*prims, noise / size])
-    noise_size = float(np.sqrt(max(square, 0.0)))
+    noise_size = float(np.sqrt(max(square, 0.0))) * noise_of_mean
     g0 = np.append(c, noise_size)
     own_of_fit = np.zeros(len(primitives))
     if fit.has_direction:
@@ -339,6 +343,7 @@ def take_step(laws: Laws) -> Step:
         own_of_fit=own_of_fit,
         preconditioner=preconditioner,
         factor=factor,
+        later=None,
         overlaps=overlaps,
         frame=frame,
         row=primitives @ row,

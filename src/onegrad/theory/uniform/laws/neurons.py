@@ -324,9 +324,7 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
     rho2 = rho2 + by_rows + slope_noise
     s_of_step, along = step.gamma * g * c1 * step.lead, (omega * s) @ (length * grown) / size
     if factor is not None:  # the signal is so small that what own steps add to it counts
-        rho, steps = np.sqrt(rho2), np.array([[1 - RHO_STEP], [1 + RHO_STEP]])
-        low, high = gaussian_averages(neurons.activation, bias, rho * steps).slope / (rho * steps)
-        bend = (high - low) / (RHO_STEP * rho2 * (high + low))  # E sigma'''/E sigma'
+        bend = relative_bend(neurons.activation, bias, np.sqrt(rho2))
         s_of_step = s_of_step + 6 * c3 * gamma * step.b * along**2 * bend / inputs.d
     return Types(
         weight=weight,
@@ -353,10 +351,17 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
     )
 
 
+def relative_bend(activation: Function, bias: Floats, rho: Floats) -> Floats:
+    """Return E sigma'''/E sigma' at the deviations of inputs."""
+    steps = np.array([[1 - RHO_STEP], [1 + RHO_STEP]])
+    low, high = gaussian_averages(activation, bias, rho * steps).slope / (rho * steps)
+    return np.asarray((high - low) / (RHO_STEP * rho**2 * (high + low)))
+
+
 def isometry_variances(parts: Parts, s: Floats, length: Floats) -> Floats:
     """Return the variances, times d, of weights in groups of eigenvalues s, (R, U)."""
     copies = len(parts.start) // len(s)
-    variances = np.tile(length, (copies, 1)) * parts.start**2 + parts.moved**2
+    variances = parts.variance + (np.tile(length, (copies, 1)) - 1) * parts.start**2
     return np.asarray(s[:, None] * variances.reshape(copies, len(s), -1).mean(0))
 
 
@@ -414,7 +419,7 @@ def _weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> tup
 def _isometry_in_the_plane(step: Step, types: Types, moments: StepMoments) -> Floats:
     """Return d times the covariance of what an isometry leaves along special directions."""
     assert types.parts is not None
-    if not step.inputs.isotropic:
+    if not step.inputs.isotropic or types.parts.later is not None:
         variances = isometry_variances(types.parts, step.inputs.s, types.length)
         return np.einsum("ikr,ru->uik", step.overlap, variances)
     vectors, parts = special_parts(step, types, moments)
@@ -560,7 +565,7 @@ def _index_directions(
 
 def with_special_weights(step: Step, types: Types, moments: StepMoments, plane: Floats) -> Types:
     """Return types whose inputs contain what M and S do to weights along special directions."""
-    if step.factor is not None and not step.inputs.isotropic:
+    if types.parts is not None and (types.parts.later is not None or not step.inputs.isotropic):
         return types
     unit = np.eye(step.directions)
     alike = replace(moments, M=moments.mean * unit, S=moments.square * unit)

@@ -261,10 +261,14 @@ class OrthogonalFactor:
         parts = (chain.weight * of_neurons / saturation) @ of_groups
         return np.asarray(parts / np.sqrt(self.signal_shares @ parts**2))
 
-    def turns(self, g: Floats) -> tuple[Floats, Floats]:
-        """Return A and the squared lengths of the factor in parts of each group, (P, R, U)."""
+    def turns(self, g: Floats, own: Any = 0.0) -> tuple[Floats, Floats]:
+        """Return A and the squared lengths of the factor in parts of each group, (P, R, U).
+
+        own : (U,) gradient along a neuron's own weight, of unit readouts, which has a mean.
+        """
         m, K = self.spectrum
-        A = self.along_start(g, K[..., None]) * m[..., None]
+        own = own / np.sqrt(self.turning + self.slopes)
+        A = self.along_start(g, K[..., None] + own**2) * (m[..., None] + own)
         share = np.repeat(self.share_of_direction(K)[..., None], len(g), -1)
         parts = min(PARTS_OF_GROUPS, len(K))
         A, share = (x.reshape(parts, -1, *x.shape[1:]).mean(1) for x in (A, share))
@@ -297,18 +301,45 @@ class Parts:
     start: Floats  # of w'
     moved: Floats  # of the isometry
     share: Floats  # squared length of o there
+    later: "Parts | None" = None  # moved and share of the isometry of a second step
 
     @property
     def flat(self) -> "Parts":
         """The same with all groups in one axis, (PR, U)."""
-        return Parts(*(x.reshape(-1, x.shape[-1]) for x in (self.start, self.moved, self.share)))
+        start, moved, share = (
+            x.reshape(-1, x.shape[-1]) for x in (self.start, self.moved, self.share)
+        )
+        return Parts(start, moved, share, None if self.later is None else self.later.flat)
+
+    @property
+    def variance(self) -> Floats:
+        """Variance of a weight over that of an initial one."""
+        later = 0.0 if self.later is None else self.later.moved**2
+        return np.asarray(self.start**2 + self.moved**2 + later)
+
+    def then(self, A: Floats, share: Floats, c: Floats, agreement: float, rest: float) -> "Parts":
+        r"""Return the parts after a second step, whose isometry is along the first one's in part.
+
+        .. math:: \tilde o_2 = \alpha\tilde o_1 + \sqrt{1 - \alpha^2}\,\tilde o
+
+        A, share : of the second factor, in the groups of these parts.
+        """
+        rho = np.sqrt(self.variance)
+        more = Parts.of(A, share, c / rho, rest)
+        moved = rho * more.moved
+        return Parts(
+            self.start * more.start,
+            self.moved * more.start + agreement * moved,
+            self.share,
+            Parts(self.start, np.sqrt(1 - agreement**2) * moved, share),
+        )
 
     @classmethod
     def of(cls, A: Any, share: Any, c: Any, rest: Any) -> "Parts":
         """Return the parts at the squared length `share` of o."""
         A = np.clip(A, -np.sqrt(share), np.sqrt(share))
         small = A / (1 + c**2)
-        across = np.sqrt(share - small**2)
+        across = np.sqrt(np.maximum(share - small**2, 0.0))
         large = (A - small) / np.where(across > 0, across, 1.0)
         large = np.clip(large, -1.0, 1.0)
         initial = rest + c * small

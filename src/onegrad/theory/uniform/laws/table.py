@@ -98,8 +98,10 @@ def _require_derived_steps(problem: Problem) -> None:
     """Raise OutOfScope for further steps that have not been derived."""
     if problem.steps > 2:
         raise OutOfScope("uniform", "steps", problem.steps, "one step or two")
-    if problem.update == "spectral":
-        raise OutOfScope("uniform", "update", problem.update, "other updates with two steps")
+    plain = problem.residual == "labels" and problem.ridge_rows == "fresh"
+    if problem.update == "spectral" and not plain:
+        covered = "two steps with residual='labels' and ridge_rows='fresh', or of other updates"
+        raise OutOfScope("uniform", "update", problem.update, covered)
 
 
 def _without_a_step(problem: Problem) -> Problem:
