@@ -536,6 +536,8 @@ def _off_signal(eq: Equations, state: State, form: Numbers) -> Numbers:
     form : (p, FU, p, FU), with an isometry in all directions.
     """
     places, h, turned = eq.places, eq.step.g0, eq.types.turned
+    if not h.any():  # no signal
+        return form
     U, first = places.types, np.eye(len(h))[0]
     T, T0, S = np.arange(U), np.arange(places.block)[_initial(places)], np.arange(-U, 0)
     across = h / np.linalg.norm(h) - first
