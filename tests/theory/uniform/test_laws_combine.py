@@ -43,6 +43,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"update": "spectral", "readout": "gaussian", "weight_decay": 0.2, "residual": "full"},
     {"update": "spectral", "ridge_rows": "same", "n_step": 600, "intercept": True},
     {"update": "spectral", "inputs": "power-law(0.5)", "residual": "full"},
+    {"update": "spectral", "inputs": "spiked(3)", "ridge_rows": "same"},
 ]
 TWO_PRECONDITIONED = {
     "n": 400, "d": 120, "N": 200, "activation": "tanh", "teacher": "H1", "noise": 0.3,
@@ -166,6 +167,10 @@ SIMULATED = [
     ({"n": 190, "d": 119, "N": 83, "activation": "sin", "teacher": "tanh", "noise": 0.3,
       "ridge": 0.11, "alpha": 0.21, "readout": "constant", "intercept": True,
       "inputs": "power-law(0.60)", "update": "spectral"}, (0.2274, 0.0021), (0.3518, 0.0021)),
+    # and on the rows of ridge; 96 networks
+    ({"n": 624, "d": 104, "N": 72, "activation": "softplus", "teacher": "relu", "noise": 0.0,
+      "ridge": 0.1078, "alpha": 0.1, "readout": "gaussian", "inputs": "power-law(0.44)",
+      "ridge_rows": "same", "update": "spectral"}, (0.2219, 0.0025), (0.2230, 0.0021)),
     # two of them, on fresh batches and on one; 96 networks
     ({"n": 484, "d": 121, "N": 84, "activation": "silu", "teacher": "tanh", "noise": 0.3,
       "ridge": 0.068, "alpha": 0.55, "weights": "sphere", "readout": "gaussian", "steps": 2,
@@ -230,6 +235,7 @@ TWO_STEPS = {"steps": 2, "later_alpha": "0.2"}
         ({"activation": "tanh", "residual": "full"}, 7e-4),
         ({"update": "preconditioned"}, 7e-4),
         ({"update": "spectral"}, 7e-4),
+        ({"update": "spectral", "ridge_rows": "same", "readout": "gaussian"}, 7e-4),
         ({"teacher": "x1*x2 + x1"}, 7e-4),
         ({"labels": "residual-linear"}, 7e-4),
         ({"labels": "residual-least-squares", "residual": "full"}, 7e-4),

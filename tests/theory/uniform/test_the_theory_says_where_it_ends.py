@@ -30,7 +30,10 @@ REFUSED = [  # fields, and what the message names
     ({"paired": True}, "paired"),
     ({"update": "spectral", "steps": 2, "residual": "full"}, "update"),
     ({"update": "spectral", "steps": 2, "ridge_rows": "same"}, "update"),
-    ({"update": "spectral", "inputs": "power-law(0.5)", "ridge_rows": "same"}, "inputs"),
+    ({"update": "spectral", "inputs": "spiked(9)", "activation": "gelu", "ridge_rows": "same",
+      "eta": 9.0}, "eta"),
+    ({"update": "spectral", "inputs": "spiked(20)", "activation": "H1 + H2/2", "d": 90},
+     "activation"),
     ({"update": "spectral", "activation": "H1"}, "activation"),
     ({"update": "spectral", "activation": "gelu", "ridge_rows": "same", "eta": 99.0}, "eta"),
     # least squares without rows, or without a rest

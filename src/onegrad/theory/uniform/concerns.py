@@ -51,9 +51,6 @@ def require_covered(p: Problem, fields: tuple[str, ...] = UNIFORM_FIELDS) -> Non
         if fields != ERROR_FIELDS:
             covered = "update='gradient' or 'preconditioned', but for errors"
             raise OutOfScope("uniform", "update", p.update, covered)
-        if p.input_law.name != "gaussian" and p.ridge_rows == "same":
-            covered = "gaussian with update='spectral' and ridge_rows='same'"
-            raise OutOfScope("uniform", "inputs", p.inputs, covered)
         if p.sigma.nonlinear_energy == 0.0:  # all but one of the singular values are zero
             covered = "activations that are not linear with update='spectral'"
             raise OutOfScope("uniform", "activation", p.activation, covered)

@@ -374,13 +374,19 @@ def _isometry(step: Step, types: Types, moments: StepMoments) -> Isometry | None
     if types.parts is None:
         return None
     most = min(1.0, step.inputs.d / step.laws.neurons.N)
-    s = np.tile(step.inputs.s, len(types.parts.start) // len(step.inputs.s))[:, None]
+    scale = np.sqrt(step.inputs.s) / _gain_of_parts(step)
+    scale = np.tile(scale, len(types.parts.start) // len(scale))[:, None]
     parts = (types.parts, types.parts.later)
-    of_groups = tuple(Moves.of(x, 1 / np.sqrt(s)) for x in parts if x is not None)
+    of_groups = tuple(Moves.of(x, scale) for x in parts if x is not None)
     if not step.inputs.isotropic or len(of_groups) > 1:
         return Isometry(most, of_groups)
     vectors, special = special_parts(step, types, moments)
     return Isometry(most, of_groups, vectors, special.start, Moves.of(special, 1.0))
+
+
+def _gain_of_parts(step: Step) -> Floats:
+    """Return what divides the form of an isometry: rows move weights by their gain, (R,)."""
+    return step.gain if step.laws.same_rows else step.inputs.s
 
 
 def _steepness_of_two(second: SecondStep) -> float:
@@ -415,7 +421,7 @@ def _form_without_rows(step: Step, types: Types) -> Floats:
     s, U = step.inputs.s, len(types.g)
     V = np.zeros((len(s), 3, 3, U))
     if types.parts is not None:
-        s = np.tile(s, len(types.parts.start) // len(s))
+        s = np.tile(_gain_of_parts(step), len(types.parts.start) // len(s))
         V = np.zeros((len(s), 3, 3, U))
         V[:, 2, 0] = V[:, 0, 2] = 1 / s[:, None]
         V[:, 2, 1] = V[:, 1, 2] = -types.parts.start / s[:, None]

@@ -355,7 +355,8 @@ def quadratic_problem(eq: Equations, state: State, parameter: Parameter | None =
     _add_directions(eq, sums.H, state, C_inverse)
     for reading, at in zip(eq.steps.readings, state.rows, strict=True):
         if reading.forms.step:
-            _add_moved(places, sums.H, reading, at, eq.pencil.isometry is not None)
+            along = None if eq.pencil.isometry is None else eq.step.along_mean
+            _add_moved(places, sums.H, reading, at, along)
     means = places.set(0)
     if initial is not None:  # rows of ridge read T less what the features contain
         for i in np.flatnonzero(initial.index.any(0)):
@@ -400,17 +401,19 @@ def _turn_starts(sums: Numbers, at: IndexArray, toward: Floats) -> None:
 
 
 def _add_moved(
-    places: Places, H: Numbers, reading: Reading, at: RowState, v_is_fixed: bool
+    places: Places, H: Numbers, reading: Reading, at: RowState, along: Floats | None
 ) -> None:
     """Add E[x_i x_k] X on the fields of directions and constraints, in place.
 
-    v_is_fixed : whether no row moves weights along v.
+    along : direction along which no row moves weights.
     """
     f, rows, forms = places.row.fields, reading.rows, reading.forms
     moments = rows.moments[:, :, 1 : 1 + f, 1 : 1 + f] if forms.ridge else rows.moments
     weight = np.einsum("gk,gkij->gij", forms.mass, moments)
-    if v_is_fixed:
-        weight[:, 0] = weight[:, :, 0] = 0.0
+    if along is not None:
+        off = np.eye(f)
+        off[: len(along), : len(along)] -= np.outer(along, along)
+        weight = off @ weight @ off
     U, X = places.types, at.X
     assert X is not None
     m = len(forms.moved)
@@ -535,12 +538,12 @@ def _off_signal(eq: Equations, state: State, form: Numbers) -> Numbers:
 
     form : (p, FU, p, FU), with an isometry in all directions.
     """
-    places, h, turned = eq.places, eq.step.g0, eq.types.turned
+    places, h, turned = eq.places, eq.step.along_mean, eq.types.turned
     if not h.any():  # no signal
         return form
     U, first = places.types, np.eye(len(h))[0]
     T, T0, S = np.arange(U), np.arange(places.block)[_initial(places)], np.arange(-U, 0)
-    across = h / np.linalg.norm(h) - first
+    across = h - first
     reflection = np.eye(len(h))
     if across.any():
         reflection -= 2 / (across @ across) * np.outer(across, across)

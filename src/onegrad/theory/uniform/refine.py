@@ -57,6 +57,12 @@ MAX_SHARE, LARGE_SHARE, MAX_MULTIPLIED_WEIGHT = 0.7, 0.35, 10.0
 # share of a spectral step's noise by which the even part of an activation turns weights; beyond it
 # training errors on its own rows were 10 to 190 % off where weights move by more than their length
 MAX_TURNING = 0.5
+# and from which M's noise multiplies weights along the strongest direction: at .95 softplus and H2
+# was 27 % off on a power law, at 3.6 H1 + H2/2 on a spike 90 %
+MAX_TURN = 0.7
+# of a neuron's variance in one direction, times the quadratic part of its output: initial weights
+# are no types of spectral steps, and H1 + H2/2 on spikes was 15 to 30 % too low from .02 on
+MAX_QUADRATIC_SHARE = 0.018
 # variables of the fit up to which many draws take no more than seconds, and from which one does
 FEW_VARIABLES, MANY_VARIABLES = 300, 800
 VERY_FEW_DRAWS, LOOSE_TOLERANCE = 2, 0.05
@@ -134,10 +140,10 @@ def refine(
     cases = laws_of(problem, spectrum)
     if nodes is not None:
         return mean_of(evaluate(cases, nodes, start))
-    if cases[0].inputs.isotropic:
-        require_short_turns(cases[0])
-        return refine_cases(cases, rtol, start)
     middle = sorted(cases, key=lambda case: case.inputs.label_strength)[len(cases) // 2]
+    require_short_turns(middle)
+    if middle.inputs.isotropic:
+        return refine_cases(cases, rtol, start)
     typical = mean_of(evaluate([middle], first_nodes(middle), start))
     variables = typical.last.variables
     if variables > MANY_VARIABLES:
@@ -149,6 +155,11 @@ def refine(
     if share > largest and spectrum is None:  # bars say what rows of a user are worth
         covered = "steps that leave no direction of the inputs most of a neuron's variance"
         raise OutOfScope("uniform", "eta", problem.step, covered)
+    sigma = problem.sigma
+    quadratic = 2 * float(sigma.c[2]) ** 2 / sigma.second_moment
+    if problem.update == "spectral" and share * quadratic > MAX_QUADRATIC_SHARE:
+        covered = "spectral steps of less quadratic ones on inputs with so strong a direction"
+        raise OutOfScope("uniform", "activation", problem.activation, covered)
     if error_of_mean(draws) > MAX_ERROR_OF_MEAN and variables <= FEW_VARIABLES:
         more = laws_of(problem, spectrum, MORE_DRAWS[middle.neurons.one_size])
         draws += evaluate_draws(more, typical.last)
@@ -187,7 +198,8 @@ def require_short_turns(laws: Laws) -> None:
     step = take_step(laws)
     factor = step.factor
     assert factor is not None
-    if factor.turning > MAX_TURNING * factor.noise**2 and step.gamma * factor.length > 1:
+    longest = max(step.gamma * factor.length, step.multiplied_weight / MAX_TURN)
+    if factor.turning > MAX_TURNING * factor.noise**2 and longest > 1:
         covered = "spectral steps on the rows of ridge that are shorter than initial weights"
         raise OutOfScope("uniform", "eta", laws.update.eta, covered)
 

@@ -153,6 +153,8 @@ class Step:
     @property
     def gain(self) -> Floats:
         """Factor of means over rows in the step, for each group of eigenvalues, (R,)."""
+        if self.factor is not None:
+            return self.factor.gain
         return self.inputs.s if self.preconditioner is None else self.preconditioner.gain
 
     def held(self, length: Any) -> Any:
@@ -164,6 +166,12 @@ class Step:
         if self.preconditioner is None:
             return self.phi0 * length
         return self.phi0 * length * self.preconditioner.trace * self.held(length)
+
+    @property
+    def along_mean(self) -> Floats:
+        """Direction of X^T r/n_0 in the special ones, of unit length; zero where nothing leads."""
+        length = float(np.linalg.norm(self.g0))
+        return self.g0 / length if length else self.g0
 
     @property
     def kept(self) -> float:
@@ -179,7 +187,7 @@ class Step:
         signal : that of their part along a neuron's own initial input.
         """
         if self.preconditioner is None:
-            return self.phi0 * energy * self.inputs.trace(2)
+            return self.phi0 * energy * float(self.inputs.omega @ self.gain**2)
         missed = signal * ((self.inputs.omega * self.inputs.s) @ (1 - self.gain) ** 2)
         return self.preconditioner.spread * self.preconditioner.left_out(energy, signal, missed)
 

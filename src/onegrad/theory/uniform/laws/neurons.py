@@ -311,8 +311,12 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
     if factor is not None:
         moved = np.sign(g) * step.gamma * factor.length * np.sqrt(factor.share_of_neuron(g))
     if factor is not None and step.laws.same_rows:
-        slope_noise = np.maximum(moved**2 - signal - by_rows, 0.0)
-        parts = Parts(initial[None], np.sqrt(slope_noise)[None], np.ones((1, len(g))))
+        # lengths of moves, where inputs are s times longer
+        lengths = float(omega @ (step.gain**2 / s)) / float(omega @ step.gain**2)
+        slopes = np.sqrt(np.maximum(moved**2 - lengths * (signal + by_rows), 0.0))
+        share = factor.share_of_direction(s)[:, None] + np.zeros(len(g))
+        parts = Parts(np.tile(initial, (len(s), 1)), slopes * np.sqrt(share), share)
+        slope_noise = (omega * s) @ parts.moved**2
     elif factor is not None:  # no row of ridge knows whose noise it is
         (A, share), epsilon = factor.turns(g), np.zeros(len(g))
         parts = Parts.of(A, share, moved, initial)
@@ -420,7 +424,10 @@ def _isometry_in_the_plane(step: Step, types: Types, moments: StepMoments) -> Fl
     """Return d times the covariance of what an isometry leaves along special directions."""
     assert types.parts is not None
     if not step.inputs.isotropic or types.parts.later is not None:
-        variances = isometry_variances(types.parts, step.inputs.s, types.length)
+        parts, length = types.parts, types.length
+        if step.laws.same_rows:  # initial weights are known
+            parts = replace(parts, start=0.0 * parts.start)
+        variances = isometry_variances(parts, step.inputs.s, length)
         return np.einsum("ikr,ru->uik", step.overlap, variances)
     vectors, parts = special_parts(step, types, moments)
     variance = parts.moved**2
@@ -565,7 +572,8 @@ def _index_directions(
 
 def with_special_weights(step: Step, types: Types, moments: StepMoments, plane: Floats) -> Types:
     """Return types whose inputs contain what M and S do to weights along special directions."""
-    if types.parts is not None and (types.parts.later is not None or not step.inputs.isotropic):
+    parts = None if step.laws.same_rows else types.parts
+    if parts is not None and (parts.later is not None or not step.inputs.isotropic):
         return types
     unit = np.eye(step.directions)
     alike = replace(moments, M=moments.mean * unit, S=moments.square * unit)

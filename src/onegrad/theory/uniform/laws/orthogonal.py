@@ -220,6 +220,17 @@ class OrthogonalFactor:
         size *= np.sqrt(1 - self.own**2 / self.noise**2)
         return size * np.sqrt(self.neurons) * response
 
+    @cached_property
+    def gain(self) -> Floats:
+        """Share that a direction keeps of a row's own part, over the mean, (R,)."""
+        chain, (s, omega) = self._of_rows, self.inputs
+        (r, p), (g2, w) = self.residuals, self.readouts
+        rows = (r**2 / (1 + chain.p[:, None] * r**2)) @ p
+        neurons = (g2 / (1 + chain.tau[:, None] * g2)) @ w
+        inside = chain.weight / chain.t**2 * rows * neurons
+        gain = s * (inside @ (1 / (1 + chain.q[:, None] * s)))
+        return np.asarray(gain / (omega @ gain))
+
     def mean_response(self, g: Any) -> Any:
         """Return the response where rows count as their r^2."""
         r, p = self.residuals

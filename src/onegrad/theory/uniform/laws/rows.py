@@ -387,8 +387,9 @@ def step_moments(step: Step, laws: tuple[RowPoints, ...]) -> StepMoments:
         M += share * ((X * (x.p * x.r)) @ X.T + float(x.p @ x.r) * rest)
         S += share * ((X * (x.p * x.r**2)) @ X.T + float(x.p @ x.r**2) * rest)
         gram += share * (x.tied * x.p) @ x.tied.T
-    if step.factor is not None:  # along v is its signal
-        M[0] = M[:, 0] = S[0] = S[:, 0] = 0.0
+    if step.factor is not None:  # along the mean is its signal
+        off = np.eye(step.directions) - np.outer(step.along_mean, step.along_mean)
+        M, S = off @ M @ off, off @ S @ off
     fit = step.labels.fit
     vectors = np.eye(2)[: 1 + fit.has_direction]
     constraints: list[Floats] = []
