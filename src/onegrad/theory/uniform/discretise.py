@@ -159,7 +159,8 @@ def discretise(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Equations
         leaning=tuple(range(types.initial is not None, 1 + step.indices)) * coherent,
     )
     over_a, initial = np.zeros_like(steps.constant), places.initial
-    copies = len(over_a) // len(step.inputs.s)  # parts of groups, in which an orthogonal factor turns weights
+    # parts of groups, in which an orthogonal factor turns weights
+    copies = len(over_a) // len(step.inputs.s)
     over_a[:, initial, initial] = np.tile(1 / (step.inputs.s[:, None] * types.length), (copies, 1))
     pencil = Pencil(
         phi=d / laws.ridge_count,

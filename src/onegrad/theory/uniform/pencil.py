@@ -48,6 +48,7 @@ Numbers = np.ndarray[Any, np.dtype[Any]]  # real or complex
 Inverse = Callable[[Numbers], Numbers]
 
 MIN_DELTA = 1e-14
+MIN_PART_LEFT = 0.01  # of a, by isometries: less is no solution, but on the way to one
 MIN_ISOMETRY_SHARE = 1e-9  # of an isometry along a direction
 
 
@@ -232,7 +233,8 @@ def evaluate(
     a = free
     if isometry is not None:
         W = products[-len(isometry.groups) :]
-        a = free * (1 - np.einsum("kuu->u", W) / (isometry.most * pencil.ratio))
+        part = 1 - np.einsum("kuu->u", W) / (isometry.most * pencil.ratio)
+        a = free * _at_least(part, MIN_PART_LEFT)
     size = pencil.fields * U
     Q, energy = np.zeros((size, size), a.dtype), np.zeros(U, a.dtype)
     of_products = np.zeros_like(products, a.dtype)
