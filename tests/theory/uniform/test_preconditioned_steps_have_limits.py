@@ -123,9 +123,12 @@ def test_weights_after_two_steps_overlap_as_sampled(batches, inputs, monkeypatch
         products = [float(((a * b) @ s).mean()) for a, b in pairs]
         sampled.append([*products, size])
     cases, take = [], discretise.take_second_step
-    monkeypatch.setattr(
-        discretise, "take_second_step", lambda *a: cases.append(take(*a)) or cases[-1]
-    )
+
+    def recorded(*laws):
+        cases.append(take(*laws))
+        return cases[-1]
+
+    monkeypatch.setattr(discretise, "take_second_step", recorded)
     for laws in laws_of(problem):
         discretise.two_steps(laws, discretise.Nodes())
     predicted = []
