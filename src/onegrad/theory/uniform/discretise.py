@@ -94,6 +94,7 @@ class Nodes:
     index: float = 1.0  # spacing, of fresh rows
     readout: float = 1.25  # spacing, of normal readouts
     starts: bool = True  # whether initial weights may be types
+    weak_products: bool = True  # whether those of isotropic inputs are fitted, and no noise
 
 
 @dataclass(frozen=True)
@@ -242,10 +243,12 @@ def one_step(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
         test = population(UNSEEN)
         of_test = features(test)
     assert of_test is not None
-    products = strong_products(step, types, moments, test, of_test)
+    products: tuple[InputProducts, ...] = ()
+    if nodes.weak_products or not inputs.isotropic:
+        products = strong_products(step, types, moments, test, of_test)
     readings = []
     for rows, seen in zip([*populations, test], [*of_rows, of_test], strict=True):
-        read = seen and with_products(seen, products)
+        read = seen and with_products(seen, products, rows)
         readings.append(Reading(rows, read, forms_of(step, types, phi, rows, read)))
     second_order = laws.neurons.one_size or laws.neurons.weights == "gaussian"
     second_order = second_order or step.factor is not None  # whose signal is as small
