@@ -376,10 +376,11 @@ def quadratic_problem(eq: Equations, state: State, parameter: Parameter | None =
             _turn_starts(sums_of_rows, starts, initial.toward)
         start = places.field(0, places.initial)
         _shift(sums.H, means, start, initial.start)
+        of_types = places.direction(0) if initial.whole_weight else start
         sums.sides[:, means] += initial.start * sums.sides[:, start]
-        sums.sides[:, start] = 0.0
-        sums.H[start], sums.H[:, start] = 0.0, 0.0
-        sums.H[start, start] = np.eye(places.types)
+        sums.sides[:, of_types] = 0.0
+        sums.H[of_types], sums.H[:, of_types] = 0.0, 0.0
+        sums.H[of_types, of_types] = np.eye(of_types.stop - of_types.start)
     return Quadratic(sums.H, sums.sides, sums.constants, C, C_inverse)
 
 
@@ -569,7 +570,8 @@ def special_shares(eq: Equations, state: State, quadratic: Quadratic) -> Shares:
     inverse, k, initial = inverse[np.ix_(counted, counted)], len(first), eq.types.initial
     if initial is not None:
         starts = k + np.arange(p * size).reshape(p, size)[:, _initial(places)]
-        inverse[starts[0]], inverse[:, starts[0]] = 0.0, 0.0
+        of_types = k + np.arange(size) if initial.whole_weight else starts[0]
+        inverse[of_types], inverse[:, of_types] = 0.0, 0.0
         for side in (inverse, inverse.T):
             _turn_starts(side, starts, initial.toward)
     off_row = _off_readout_row(eq, state, inverse[:U, :U])

@@ -131,11 +131,6 @@ class Step:
         return self.laws.update.scale
 
     @property
-    def is_gradient(self) -> bool:
-        """True if the step is along the gradient."""
-        return self.preconditioner is None and self.factor is None
-
-    @property
     def lead(self) -> float:
         """Weight along v that the step gives, over that of its own row function."""
         return self.b * (1.0 if self.factor is None else self.factor.along_signal)

@@ -23,7 +23,9 @@ direction t, such a type has
 with the mean output :math:`\alpha`: T^0 along q is no field, and what c says of weights is in the
 features, for which rows have nodes of both indices. What :math:`\omega` explains leaves
 :math:`\rho^2` and the covariance of weights. On a sphere a weight that is longer along q is shorter
-off it; and it leans towards Mq, off the special directions.
+off it; and it leans towards Mq, off the special directions. Where q is v, and the noise of the step
+along v is much of what a neuron has off it, nodes are those of all its weight along v: no field is
+left there, :math:`T_v = c\omega\alpha`, and T^0 along v is the part of it that correlates.
 """
 
 from __future__ import annotations
@@ -70,14 +72,19 @@ MIN_SHARE_OFF_PLANE = 0.3  # of rho^2 that special directions leave
 # less of it makes errors of tens of percent; for readouts of one size, and for others, whose types
 # take seconds
 MIN_SHARE_ALONG_V = {True: 0.1, False: 0.5}
+# with a covariance and an even part: silu on a spike of .7 was 9 % off at a share of .07; odd
+# activations were 3 to 4 % worse with types than without
+MIN_SHARE_ALONG_SPIKE = {True: 0.1, False: 0.06}
+MIN_NOISE_ALONG_V = 0.3  # of rho^2 off v, from which types know all of a weight along v
 MIN_SHARE_OFF_V = {True: 0.01, False: 0.02}  # beyond that of any direction, 1/d
-MIN_SHARE_WITH_COVARIANCE = {True: 0.03, False: 0.1}  # the same, where draws take seconds each
+MIN_SHARE_WITH_COVARIANCE = {True: 0.03, False: 0.04}  # the same, where draws take seconds each
 # what of it is off v, beyond 1/d and as a part of all, from which rows resolve an index there
 MIN_SECOND_SHARE, MIN_PART_OFF_V = 0.005, 0.1
 NODES_ALONG_V, NODES_OFF_V = {True: 7, False: 3}, {True: 5, False: 3}
 # squared cosine of v and Sigma v, along which the noise of the step is: where v is no eigenvector
 # types made tanh on a power law, next to no step, 25 % worse than none
 MIN_ALIGNMENT = 0.95
+REACH_OF_STARTS = 4.5  # standard deviations of an initial weight
 MIN_RHO2, MIN_PLANE = 0.02, 1e-12  # of rho^2, and of weights times d, that these nodes leave
 ODD_TEST = np.array([0.1, 0.3, 0.7, 1.1, 1.9, 2.7, 4.3])
 
@@ -158,6 +165,7 @@ class InitialWeights:
     square: Floats  # omega^2
     rho: Floats  # deviation of the input over all omega
     explained: float  # share of a neuron's variance that they explain, in the mean
+    whole_weight: bool  # whether they know all of a weight along v, and not only where it started
 
     @property
     def along_second(self) -> Floats:
@@ -416,6 +424,7 @@ def _weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> tup
             covariance += np.tensordot(coefficients, forms, axes=(0, 0))
         return covariance / step.inputs.d, np.zeros_like(covariance)
     covariance = np.tensordot(coefficients, forms, axes=(0, 0)) / step.inputs.d
+    covariance = (covariance + covariance.swapaxes(1, 2)) / 2
     starts = np.array([np.full_like(epsilon, rest), types.own, epsilon]) * types.size
     return covariance, np.tensordot(starts, forms[:3], axes=(0, 0))
 
@@ -445,7 +454,7 @@ def _forms_in_the_plane(step: Step, moments: StepMoments) -> list[Floats]:
     M = moments.mean * everywhere + B.T @ (moments.M - moments.mean * directions) @ B
     S = moments.square * everywhere + B.T @ (moments.S - moments.square * directions) @ B
     KMs = K[:, None] * M * s
-    forms = [np.diag(s), np.diag(K * s), (KMs + KMs.T) / 2, KMs @ (M * K), K[:, None] * S * K]
+    forms = [np.diag(s), np.diag(K * s), KMs, KMs @ (M * K), K[:, None] * S * K]
     return [B @ form @ B.T for form in forms]
 
 
@@ -465,18 +474,23 @@ def with_initial_weights(
         regression on initial ones.
     """
     plane, linear = of_two or _weights_in_the_plane(step, types, moments)
-    derived = step.is_gradient
+    # long preconditioned steps had negative errors with them, and need none without a covariance
+    derived = step.factor is None and (step.preconditioner is None or not step.inputs.isotropic)
     if of_two is not None:  # many types of many draws would take minutes
-        derived = step.inputs.isotropic or (derived and step.laws.neurons.one_size)
+        gradient = derived and step.preconditioner is None
+        derived = step.inputs.isotropic or (gradient and step.laws.neurons.one_size)
     if not derived or (like is not None and like.initial is None):
         return types, plane
     inputs, neurons = step.inputs, step.laws.neurons
     q, share = _leading_start(step, types, linear)
     on_q = (linear @ q) / np.sqrt(_of_inputs(step, q) * inputs.d)
     indexed, second = _index_directions(step, types, on_q, share)
+    by_start = np.ones(len(types.g))
     if second is None:
         q = np.eye(step.directions)[0]
         on_q = (linear @ q) / np.sqrt(_of_inputs(step, q) * inputs.d)
+        if of_two is None:
+            on_q, by_start = _with_noise_along_v(types, plane, on_q, like)
         indexed = on_q * q
         share = float(types.weight @ (indexed[:, 0] ** 2 / types.rho**2))
     if of_two is not None:
@@ -486,8 +500,11 @@ def with_initial_weights(
     if not alike and not _types_are_derived(step, second, share):
         return types, plane
     count = (NODES_ALONG_V if second is None else NODES_OFF_V)[neurons.one_size]
-    nodes, p = gauss_hermite(count)
-    U = len(types.g)
+    inside = np.einsum("i,k,ikr->r", q, q, step.overlap)
+    deviation = np.sqrt((inside * inputs.s) @ types.length / inputs.d)
+    mean = (q @ step.row_overlap).sum() * types.g / np.sqrt(neurons.N) * step.full
+    along = indexed[:, 0] * (of_two is None)
+    nodes, p = _nodes_of_starts(types, along, mean / deviation, count)
 
     def each(values: Floats) -> Floats:
         return np.repeat(values, count, axis=-1)
@@ -495,10 +512,7 @@ def with_initial_weights(
     def each_row(values: Floats) -> Floats:
         return np.repeat(values, count, axis=0)
 
-    omega, weight = np.tile(nodes, U), np.outer(types.weight, p / p.sum()).ravel()
-    inside = np.einsum("i,k,ikr->r", q, q, step.overlap)
-    deviation = np.sqrt((inside * inputs.s) @ types.length / inputs.d)
-    mean = (q @ step.row_overlap).sum() * types.g / np.sqrt(neurons.N) * step.full
+    omega, weight = nodes.ravel(), (types.weight[:, None] * p).ravel()
     initial = omega + each(mean / deviation)
     index, square = each_row(indexed) * initial[:, None], omega**2
     length, rho2 = each(types.length), each(types.rho) ** 2
@@ -520,17 +534,62 @@ def with_initial_weights(
         "rho": np.sqrt(np.maximum(rho2 - explained, MIN_RHO2 * rho2)),
     }
     start = each(deviation) * initial
-    weights = InitialWeights(q, start, index, second, square, np.sqrt(rho2), share)
+    start, square = each(by_start) * start, each(by_start) ** 2 * square
+    weights = InitialWeights(
+        q, start, index, second, square, np.sqrt(rho2), share, bool((by_start < 1).any())
+    )
     return replace(types, **of_types, initial=weights), plane
+
+
+def _with_noise_along_v(
+    types: Types, plane: Floats, on_v: Floats, like: Types | None
+) -> tuple[Floats, Floats]:
+    """Return what of weights goes with the one along v, (U, p), and its correlation with the start.
+
+    Where noise along v is much of what a neuron has off it, its nodes are those of all its weight
+    along v; else of where it starts, with which `on_v` goes.
+    """
+    noise, rest = plane[:, 0, 0] - on_v[:, 0] ** 2, types.rho**2 - plane[:, 0, 0]
+    noisy = bool(types.weight @ noise > MIN_NOISE_ALONG_V * (types.weight @ rest))
+    if like is not None and like.initial is not None:
+        noisy = like.initial.whole_weight
+    if not noisy:
+        return on_v, np.ones(len(types.g))
+    deviation = np.copysign(np.sqrt(plane[:, 0, 0]), on_v[:, 0])
+    return plane[:, :, 0] / deviation[:, None], on_v[:, 0] / deviation
+
+
+def _nodes_of_starts(
+    types: Types, along: Floats, mean: Floats, count: int
+) -> tuple[Floats, Floats]:
+    """Return nodes of the initial weight and their probabilities, (U, count) each.
+
+    Where it is most of a neuron's weight they are dense about the one at which that turns its sign.
+
+    along, mean : what of a weight along v goes with it, and its mean.
+    """
+    rest = np.sqrt(np.maximum(types.rho**2 - along**2, MIN_RHO2 * types.rho**2))
+    plain, p = gauss_hermite(count)
+    rules = [
+        GradedRule(((-s / c - m, off_v / abs(c)),), reach=REACH_OF_STARTS).nodes(count)
+        if abs(c) > off_v
+        else (plain, p / p.sum())
+        for s, c, m, off_v in zip(types.s, along, mean, rest, strict=True)
+    ]
+    return np.array([x for x, _ in rules]), np.array([p for _, p in rules])
 
 
 def _types_are_derived(step: Step, second: Floats | None, share: float) -> bool:
     """Return whether initial weights of this share are types, with an index off v or without."""
     inputs, labels, one_size = step.inputs, step.labels, step.laws.neurons.one_size
+    if step.preconditioner is not None and not inputs.isotropic and second is not None:
+        return False
     if second is None:
         along = step.overlap[0, 0]  # of v, in the groups
-        eigenvector = (along @ inputs.s) ** 2 > MIN_ALIGNMENT * float(along @ inputs.s**2)
-        return share > MIN_SHARE_ALONG_V[one_size] and eigenvector and not step.laws.same_rows
+        eigenvector = (along @ step.gain) ** 2 > MIN_ALIGNMENT * float(along @ step.gain**2)
+        plain = inputs.isotropic or step.laws.neurons.signs_are_alike
+        smallest = MIN_SHARE_ALONG_V if plain else MIN_SHARE_ALONG_SPIKE
+        return share > smallest[one_size] and eigenvector and not step.laws.same_rows
     plain_rows = inputs.mean is None and len(inputs.scales[0]) == 1
     one_index = labels.indices == 1 or (labels.teacher_indices == 1 and not step.laws.same_rows)
     alike = inputs.isotropic or not step.laws.same_rows
