@@ -40,3 +40,17 @@ def test_of_equations_whose_unknowns_differ_by_many_orders():
     assert there.test == pytest.approx(here.test, rel=1e-3)
     mean, error = MEASURED
     assert abs(there.test - mean) < 3 * error
+
+
+def test_a_branch_without_training_error_is_no_solution():
+    """Setting 111 of the same file: the training error was 1e-16, its bar .08 of that."""
+    problem = og.Problem(
+        n=3000, d=2217, N=4238, n_step=3000, activation="H1 + H2/2", teacher="H1 + H3/sqrt(6)",
+        noise=0.3, ridge=0.05210912359877014, alpha=0.5, weights="sphere", inputs="power-law(1)",
+    )  # fmt: skip
+    errors = uniform_point(problem)
+    for value, bar, mean, error in (
+        (errors.train, errors.accuracy.train, 0.00664436, 0.0454),
+        (errors.test, errors.accuracy.test, 16.8193, 0.0849),
+    ):
+        assert abs(value / mean - 1) < 2 * error + bar * value / mean

@@ -20,6 +20,7 @@ from onegrad.theory.uniform.response import ROUGH_RESPONSE_TOLERANCES, Response,
 from onegrad.theory.uniform.solver import ROUGH_TOLERANCES, TOLERANCES, Packing, Solution, solve
 
 TEST, RIDGE = Parameter(test=1.0), Parameter(ridge=1.0)
+MAX_GAP = 1.01  # one up to rounding: a branch with a training error of 1e-16 had 1e13
 # ratio of errors of draws: where types have other nodes from draw to draw, a start led to training
 # errors of .08 and 0 for .31 and .46
 MAX_RATIO_TO_START = 3.0
@@ -103,6 +104,8 @@ def _errors(eq: Equations, start: Evaluation | None, rough: bool) -> Evaluation:
         # those of very large readouts may react a million times more
         a, growth = solution.state.a, -response.log_a[1] * solution.state.delta
         gap = float(a.sum() / (a @ growth))
+        if not 0 < gap < MAX_GAP:
+            raise NotConverged("uniform theory: a response to the penalty that no solution has")
         penalty = eq.pencil.ridge * response.slopes[1]
     else:
         assert start is not None
