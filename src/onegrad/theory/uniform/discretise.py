@@ -7,6 +7,7 @@ knows how many steps there were.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,6 @@ from onegrad.theory.uniform.second_step import (
     first_batch_again,
     first_forms,
     first_population,
-    form_without_rows,
     second_batch,
     second_forms,
     second_population,
@@ -261,7 +261,7 @@ def one_step(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
         variables,
         tuple(readings[:-1]),
         readings[-1],
-        _form_without_rows(step, types),
+        _form_without_rows(step, types, types.own),
         step.phi0 * own_scale(step, types) ** 2 * moments.square,
         second_order or step.activation.c2 != 0.0 or not inputs.isotropic,
         float(strength.max()),
@@ -365,7 +365,7 @@ def two_steps(
         variables,
         tuple(readings),
         Reading(test, of_test, forms_of(both, types, phi, test, of_test)),
-        form_without_rows(second),
+        _form_without_rows(both, types, first.own, second.own),
         inputs.d * second.own_variance,
         second_order,
         _steepness_of_two(second),
@@ -420,20 +420,23 @@ def _first_step(
     return step, deviation, points, step_moments(step, points)
 
 
-def _form_without_rows(step: Step, types: Types) -> Floats:
-    """Return the part of V_s that does not contain a, (R, F, F, U)."""
-    s, U = step.inputs.s, len(types.g)
-    V = np.zeros((len(s), 3, 3, U))
-    if types.parts is not None:
-        s = np.tile(_gain_of_parts(step), len(types.parts.start) // len(s))
-        V = np.zeros((len(s), 3, 3, U))
-        V[:, 2, 0] = V[:, 0, 2] = 1 / s[:, None]
-        V[:, 2, 1] = V[:, 1, 2] = -types.parts.start / s[:, None]
-        return V
-    pre = step.preconditioner
-    shift, own = (1.0, types.own) if pre is None else (pre.shift, types.own * pre.held(1.0))
-    V[:, 2, 0] = V[:, 0, 2] = shift / s[:, None]
-    V[:, 2, 1] = V[:, 1, 2] = -(step.laws.update.rest * shift / s[:, None] + own)
+def _form_without_rows(step: Step, types: Types, *own: Floats) -> Floats:
+    """Return the part of V_s that does not contain a, (R, F, F, U).
+
+    own : steps along the own weight, those of the first step first.
+    """
+    s, pre, count = step.inputs.s[:, None], step.preconditioner, len(own)
+    shift = 1.0 if pre is None else pre.shift
+    start: Any = step.laws.update.rest
+    if types.parts is not None:  # which know what is along the own weight
+        s = np.tile(_gain_of_parts(step), len(types.parts.start) // len(s))[:, None]
+        start, own = types.parts.start, (0.0 * types.own,)
+    V = np.zeros((len(s), 2 * count + 1, 2 * count + 1, len(types.g)))
+    for k, along_own in enumerate(own):
+        after, before, multiplier = count - 1 - k, count - k, count + 1 + k
+        V[:, multiplier, after] = V[:, after, multiplier] = shift / s
+        on_before = -(start * shift / s + along_own * step.held(1.0))
+        V[:, multiplier, before] = V[:, before, multiplier] = on_before
     return V
 
 

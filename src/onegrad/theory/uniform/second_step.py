@@ -773,20 +773,6 @@ def second_forms(second: SecondStep, rows: Population) -> Forms:
     )
 
 
-def form_without_rows(second: SecondStep) -> Floats:
-    """Return the part of the form without rows that does not contain a, (R, 5, 5, U)."""
-    step, s = second.step, second.step.inputs.s[:, None]
-    pre, rest = step.preconditioner, step.laws.update.rest
-    shift = 1.0 if pre is None else pre.shift
-    V = np.zeros((len(s), 5, 5, len(second.gamma)))
-    for multiplier, after, before, own in ((3, 1, 2, second.first.own), (4, 0, 1, second.own)):
-        V[:, multiplier, after] = V[:, after, multiplier] = shift / s
-        V[:, multiplier, before] = V[:, before, multiplier] = -(
-            rest * shift / s + own * step.held(1.0)
-        )
-    return V
-
-
 # -- rows of ridge ---------------------------------------------------------------------------
 
 
