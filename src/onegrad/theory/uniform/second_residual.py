@@ -15,7 +15,7 @@ normal. Rows of ridge read both: what their features have of a neuron's part is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -146,23 +146,11 @@ def with_output(
     t, weight = gauss_hermite(OUTPUT_NODES)
     nodes = with_nodes(rows, second, [c], t[None], weight / weight.sum())
     node = np.repeat(np.arange(G), len(t))
-    groups = Population(
-        rows.rows,
-        rows.length[node],
-        rows.r[node],
-        rows.r2[node],
-        *(
-            x.reshape(len(node), 1, *x.shape[2:])
-            for x in (
-                nodes.mass,
-                nodes.kappa,
-                nodes.residual,
-                nodes.moments,
-                nodes.label,
-                nodes.label_square,
-            )
-        ),
-    )
+    groups = replace(nodes, length=rows.length[node], r=rows.r[node], r2=rows.r2[node])
+    for name in ("mass", "kappa", "residual", "moments", "label", "label_square"):
+        of_nodes = getattr(nodes, name)
+        shape = len(node), 1, *of_nodes.shape[2:]
+        groups = replace(groups, **{name: of_nodes.reshape(shape)})
     size = np.where(noise > MIN_F_PERP * step.energy, np.sqrt(noise) / step.scale, np.inf)
     output = Output(*(x[node] for x in (A, along, across, shared, size)))
     return groups, (r[:, None] + deviation * t).ravel(), node, output
