@@ -357,29 +357,23 @@ def with_starts(second: SecondStep, moments: StepMoments, like: Types | None) ->
         return second
     count = len(types.g) // len(second.gamma)
 
-    def each(values: Floats) -> Floats:
-        return np.repeat(values, count, axis=-1)
+    def each(of: Any, *names: str) -> dict[str, Any]:
+        return {name: np.repeat(getattr(of, name), count, axis=-1) for name in names}
 
-    batch, output = second.batch, second.batch.output
-    of_types = ("slope", "bend", "slope_square", "noise", "start", "shared", "pushed")
-    of_rows = {name: each(getattr(batch, name)) for name in (*of_types, "pushed_start")}
-    if output is not None:
-        parts = {name: each(getattr(output, name)) for name in ("mean", "along", "across")}
-        output = replace(output, **parts)
-    first = second.first.repeated(count)
+    of_slopes = ("slope", "bend", "slope_square", "noise", "start", "shared", "pushed")
+    batch = replace(second.batch, **each(second.batch, *of_slopes, "pushed_start"))
+    if batch.output is not None:
+        output = replace(batch.output, **each(batch.output, "mean", "along", "across"))
+        batch = replace(batch, output=output)
+    first = second.first.repeated(count) | {"weight": types.weight}
     return replace(
         second,
         types=types,
         plane=plane,
-        first=replace(second.first, **first | {"weight": types.weight}),
+        first=replace(second.first, **first),
         weights=np.repeat(second.weights, count, axis=0) + types.initial.index,
-        batch=replace(batch, **of_rows, output=output),
-        coherent=each(second.coherent),
-        gamma=each(second.gamma),
-        own=each(second.own),
-        own_variance=each(second.own_variance),
-        between=each(second.between),
-        growth=each(second.growth),
+        batch=batch,
+        **each(second, "coherent", "gamma", "own", "own_variance", "between", "growth"),
     )
 
 
