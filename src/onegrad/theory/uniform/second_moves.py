@@ -67,7 +67,8 @@ def coherent_moves(step: Step, batch: SecondBatch) -> CoherentMoves:
     P, p, s = step.directions, batch.p, step.inputs.s
     q = batch.r[:, None] * batch.slope
     weighted = p[:, None] * q
-    X, t = batch.mean[:, :P], batch.mean[:, P:] / np.sqrt(step.phi0)
+    X, t = np.split(batch.moments[:, 0, 1:], [P], axis=1)
+    t = t / np.sqrt(step.phi0)
     along, fixed = weighted.T @ X, weighted.T @ t
     basis, groups = step.parts.reshape(P, -1), np.tile(s, step.parts.shape[1])
     signal, squares, pre = along @ basis, q.T @ weighted, step.preconditioner
@@ -79,8 +80,8 @@ def coherent_moves(step: Step, batch: SecondBatch) -> CoherentMoves:
         return CoherentMoves(signal * groups, rest, rest, 0 * fixed, gram, gradient)
     unit, S, tau = np.eye(P), np.eye(P), np.zeros((P, t.shape[1]))
     if step.laws.update.again:
-        second = np.tensordot(p, batch.second, axes=1)
-        S, tau = second[:P, :P], second[:P, P:] / np.sqrt(step.phi0)
+        S, tau = np.split(np.tensordot(p, batch.moments, axes=1)[1 : 1 + P, 1:], [P], axis=1)
+        tau = tau / np.sqrt(step.phi0)
     held = pre.held(1.0)
     form = basis.T @ (held * (S - unit) + (1 - held) * tau @ tau.T) @ basis
     form += np.diag(pre.shift / groups + held)

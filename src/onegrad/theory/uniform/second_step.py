@@ -129,10 +129,8 @@ class SecondBatch:
     r: Floats
     first: Floats  # residual of the same rows in the first step; zero for fresh rows
     p: Floats  # probability
-    # (G, p + k) means of the coordinates along the first step's p directions and k constraints,
-    # and their second moments
-    mean: Floats
-    second: Floats
+    # (G, q, q) second moments of 1, the first step's p directions and its k constraints
+    moments: Floats
     # all (G, U)
     slope: Floats  # D_0
     bend: Floats  # D_1
@@ -298,8 +296,7 @@ def _weights_in_the_plane(
     size = both.parts.shape[1]
     E = both.parts[:old].reshape(old, -1)
     K = np.tile(K, size)
-    XX = batch.second[:, :old, :old]
-    excess = XX - batch.length[:, None, None] * np.eye(old)
+    excess = batch.moments[:, 1 : 1 + old, 1 : 1 + old] - batch.length[:, None, None] * np.eye(old)
 
     def lifted(on_directions: Floats) -> Floats:
         return np.asarray(E.T @ on_directions @ E)
@@ -511,7 +508,6 @@ def first_batch_again(
         R00, R01, _ = own_products(step, first, moments)
         rows, r, node, output = with_output(step, first, rows, R01 / R00)
     D0, D1, start, latent, noise = (x[node, 0] for x in (f.A, f.B1, f.B0, f.beta, f.noise))
-    at = slice(1, 1 + fields)
     length, root = rows.length[:, None], np.sqrt(numbers.nu)
     own = step.own_share(length) * rows.residual
     P, Q = parts_of_rows(step, first, length)
@@ -523,8 +519,7 @@ def first_batch_again(
         r,
         rows.residual[:, 0],
         rows.mass[:, 0] / ratio,
-        mean=rows.moments[:, 0, 0, at],
-        second=rows.moments[:, 0, at, at],
+        rows.moments[:, 0, : 1 + fields, : 1 + fields],
         slope=D0,
         bend=D1,
         slope_square=noise + explained,
@@ -551,48 +546,41 @@ def second_batch(
     rule = index_rule(sigma, strength, along_linear(step.labels), 0.0)
     kappa, p_kappa = rule.nodes(rule.count(1.0))
     q = step.labels.replaced
-    columns = []
+    columns, none = [], np.zeros((len(moments.constraints), 1))
     R00, R01, _ = own_products(step, first, moments)
     for length in lengths:
         output = output_of_fresh(step, first, R01 / R00, along_v, kappa, length)
         for k, share in enumerate(p_kappa):
-            x = [
-                _rows_at(step, float(kappa[k]), length, [f[k] for f in output], bool(other))
+            points = [
+                _rows_at(step, float(kappa[k]), length, [f[k] for f in output], bool(other), part)
                 for other, part in enumerate((1 - q, q))
                 if part > 0
             ]
-            parts = [part for part in (1 - q, q) if part > 0]
-            X = np.hstack([X for X, _, _ in x])
-            r = np.concatenate([r for _, r, _ in x])
-            p = np.concatenate([part * p for part, (_, _, p) in zip(parts, x, strict=True)])
-            at, weight, lift = conditional_gauss(r, p, RESIDUAL_NODES)
-            columns.append((
-                np.full(len(at), length), np.full(len(at), kappa[k]), at,
-                weight * share / len(lengths), lift.T @ X.T,
-                np.einsum("jk,aj,bj->kab", lift, X, X),
-            ))  # fmt: skip
-    length_, kappa_, r_, p_, X_, XX = (np.concatenate(c) for c in zip(*columns, strict=True))
-    seen = p_ > MIN_GROUP
-    length_, kappa_, r_, p_, X_, XX = (c[seen] for c in (length_, kappa_, r_, p_, X_, XX))
-    p_ = p_ / p_.sum()
+            X, r, p = (np.concatenate(x, -1) for x in zip(*points, strict=True))
+            r, weight, lift = conditional_gauss(r, p, RESIDUAL_NODES)
+            weight = share / len(lengths) * weight
+            likely = weight > MIN_GROUP
+            variables = np.vstack([np.ones_like(p), X, none * p])
+            square = np.einsum("jk,aj,bj->kab", lift[:, likely], variables, variables)
+            size = np.full((2, likely.sum()), [[length], [kappa[k]]])
+            columns.append((*size, r[likely], weight[likely], square))
+    length_, kappa_, r_, p_, square = (np.concatenate(c) for c in zip(*columns, strict=True))
     deviation = first.rho * np.sqrt(length_)[:, None]
-    slope, linear, square = gaussian_averages(
+    slope, linear, slope_square = gaussian_averages(
         slope_function(sigma), first.s * kappa_[:, None], deviation
     )
     none = np.zeros_like(slope)
-    pad = ((0, 0), (0, len(moments.constraints)))
     return SecondBatch(
         length_,
         kappa_,
         r_,
         np.zeros_like(r_),
-        p_,
-        np.pad(X_, pad),
-        np.pad(XX, (*pad, pad[1])),
+        p_ / p_.sum(),
+        square,
         slope=slope,
         bend=linear / deviation,
-        slope_square=square,
-        noise=np.maximum(square - slope**2 - linear**2, 0.0),
+        slope_square=slope_square,
+        noise=np.maximum(slope_square - slope**2 - linear**2, 0.0),
         start=none,
         shared=none,
         pushed=none,
@@ -601,9 +589,9 @@ def second_batch(
 
 
 def _rows_at(
-    step: Step, kappa: float, length: float, output: list[Any], replaced: bool
+    step: Step, kappa: float, length: float, output: list[Any], replaced: bool, share: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Return coordinates, residuals and probabilities of rows of an index."""
+    """Return coordinates, residuals and probabilities of rows of an index, a share of all."""
     labels, fit = step.labels, step.labels.fit
     m, mt, n0, p = step.indices, labels.teacher_indices, step.laws.step_count, step.directions
     mean, row, rest = output
@@ -629,7 +617,7 @@ def _rows_at(
     r = clean + own * axes[p - 1] + total * axes[p] - fit.mean
     if fit.has_direction:
         r = r - fit.linear @ indices[:mt] - fit.noise * indices[mt]
-    return X, r - mean - row @ X, probability
+    return X, r - mean - row @ X, share * probability
 
 
 @lru_cache(maxsize=64)
@@ -691,9 +679,9 @@ def with_new_coordinates(
 
 def first_population(second: SecondStep, rows: Population) -> Population:
     """Return rows of the first batch alone with all directions."""
-    f = second.batch.mean.shape[1]
-    if rows.label.shape[-1] > 1:  # rows by index: beside 1 and before products
-        before = rows.moments[:, 0, : 1 + f, : 1 + f]
+    count = second.batch.moments.shape[1]
+    if rows.label.shape[-1] > 1:  # rows by index: before products
+        before = rows.moments[:, 0, :count, :count]
     else:
         before = np.pad(rows.moments[:, 0], ((0, 0), (1, 0), (1, 0)))  # nothing reads the first
     moments = with_new_coordinates(second, rows.length, before, second.places, False)
@@ -703,9 +691,7 @@ def first_population(second: SecondStep, rows: Population) -> Population:
 def second_population(second: SecondStep, rows: Rows) -> Population:
     """Return the rows of the second batch."""
     batch, n, n0 = second.batch, second.step.laws.ridge_count, second.step.laws.step_count
-    first = np.pad(batch.second, ((0, 0), (1, 0), (1, 0)))
-    first[:, 0, 0], first[:, 0, 1:], first[:, 1:, 0] = 1.0, batch.mean, batch.mean
-    moments = with_new_coordinates(second, batch.length, first, second.places, True)
+    moments = with_new_coordinates(second, batch.length, batch.moments, second.places, True)
     none = np.zeros((len(batch.length), 1))
     r = batch.r * n / n0
     return Population(
