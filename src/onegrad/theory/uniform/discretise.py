@@ -58,9 +58,7 @@ from onegrad.theory.uniform.rules import Rule, gauss_rule, index_rule
 from onegrad.theory.uniform.second_factor import take_second_factor
 from onegrad.theory.uniform.second_step import (
     RESIDUAL_NODES,
-    SecondStep,
     first_batch_again,
-    first_forms,
     first_population,
     second_batch,
     second_forms,
@@ -320,9 +318,11 @@ def two_steps(
     second_order = laws.neurons.one_size or step.activation.c2 != 0.0 or not inputs.isotropic
     spread = deviation if second_order else 0.0
     second_rows = second_population(second, batch_rows)
-    of_batches = [second_forms(second, second_rows)]
+    of_batches, without_loss = [second_forms(second, second_rows)], second_rows
     if not again:
-        of_batches.append(first_forms(forms_of(step, first, phi, one_batch, None)))
+        without_loss = first_population(second, one_batch)
+        forms = forms_of(step, first, phi, one_batch, None)
+        of_batches.append(replace(forms, moved=tuple(1 + k for k in forms.moved)))  # T^2 is first
 
     test, X = fresh_rows_of_two(second, UNSEEN, variables, nodes.index, spread, False)
     of_test = features_of_two(second, test, X)
@@ -337,20 +337,16 @@ def two_steps(
         return Reading(population, features, forms_of(both, types, phi, population, features))
 
     def seen(rows: Rows) -> Reading:
-        share = rows.count / laws.step_count
-        batch = replace(one_batch, rows=rows, mass=share * one_batch.mass)
-        if rows.ridge:
-            population, X = seen_rows(second, batch, variables)
-            kappa = second.batch.kappa if again else batch.kappa[:, 0]  # where slopes are known
-            features = seen_features(second, population, X, kappa)
-            return Reading(
-                population, features, seen_forms(second, of_batches[-1], population, features)
-            )
-        if again:
-            population = replace(second_rows, mass=share * second_rows.mass)
-        else:
-            population = first_population(second, batch)
-        return Reading(population, None, replace(of_batches[-1], mass=population.mass))
+        batch = one_batch if rows.ridge else without_loss
+        batch = replace(batch, rows=rows, mass=rows.count / laws.step_count * batch.mass)
+        if not rows.ridge:
+            return Reading(batch, None, replace(of_batches[-1], mass=batch.mass))
+        population, X = seen_rows(second, batch, variables)
+        kappa = second.batch.kappa if again else batch.kappa[:, 0]  # where slopes are known
+        features = seen_features(second, population, X, kappa)
+        return Reading(
+            population, features, seen_forms(second, of_batches[-1], population, features)
+        )
 
     readings = [seen(rows) if rows.step else fresh(rows) for rows in laws.rows]
     if not again:
@@ -368,7 +364,7 @@ def two_steps(
         _form_without_rows(both, types, first.own, second.own),
         inputs.d * second.own_variance,
         second_order,
-        _steepness_of_two(second),
+        float((np.linalg.norm(second.weights, axis=1) / types.rho).max()),
         growth=float(batch.p @ batch.r**2) / max(step.energy, MIN_SIGNAL),
         undone=float(first.weight @ first.s**2) / max(float(along_v), MIN_SIGNAL),
     )
@@ -391,10 +387,6 @@ def _isometry(step: Step, types: Types, moments: StepMoments) -> Isometry | None
 def _gain_of_parts(step: Step) -> Floats:
     """Return what divides the form of an isometry: rows move weights by their gain, (R,)."""
     return step.gain if step.laws.same_rows else step.inputs.s
-
-
-def _steepness_of_two(second: SecondStep) -> float:
-    return float((np.linalg.norm(second.weights, axis=1) / second.types.rho).max())
 
 
 def _first_step(

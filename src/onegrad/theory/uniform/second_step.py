@@ -708,11 +708,6 @@ def second_population(second: SecondStep, rows: Rows) -> Population:
     )
 
 
-def first_forms(forms: Forms) -> Forms:
-    """Return the forms of rows of the first batch on the fields of both steps."""
-    return replace(forms, moved=tuple(1 + k for k in forms.moved))
-
-
 def second_forms(second: SecondStep, rows: Population) -> Forms:
     r"""Return the forms of rows of the second batch: on T1 and S2.
 
