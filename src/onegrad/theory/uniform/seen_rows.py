@@ -167,19 +167,13 @@ def _decomposition(second: SecondStep, length: Floats) -> tuple[Floats, ...]:
     p21 = (second.between - P1 * types.along) / np.maximum(Q1, MIN_Q1)
     p21 = np.where(Q1 > MIN_Q1, p21, 0.0)
     Q2 = np.sqrt(np.maximum(types.rho**2 - types.along**2 - p21**2, 0.0))
-    held = np.ones_like(length)[:, None] * step.held(length[:, None])
-    rest = step.laws.update.rest
-    moved1, moved2 = P1 - rest * first.size, types.along - rest * P1
-    again = (1 - held) * step.laws.update.again
-    own = (1 - held) * second.growth
     P, Q = parts_of_rows(step, first, length[:, None])
-    return (
-        P + 0 * held,
-        Q + 0 * held,
-        types.along - own * moved1 - again * moved2,
-        p21 - own * Q1 - again * (p21 - rest * Q1),
-        Q2 * (1 - again),
-    )
+    rest, missed = step.laws.update.rest, 1 - step.held(length[:, None])
+    own, again = missed * second.growth, missed * step.laws.update.again
+    p20 = types.along - own * (P1 - rest * first.size) - again * (types.along - rest * P1)
+    p21 = p21 - own * Q1 - again * (p21 - rest * Q1)
+    each = np.zeros((len(length), 1))
+    return tuple(part + each for part in (P, Q, p20, p21, Q2 * (1 - again)))
 
 
 def _features_of_type(
@@ -202,6 +196,7 @@ def _features_of_type(
     own = share * rows.residual[:, 0]  # p
     z0, p0 = _along_rule(sigma, size)
     slope0 = sigma.derivative(size * z0) - first.c1[u]
+    beyond = sigma.derivative(z0) - numbers.c1 - 2 * numbers.c2 * z0
     pre1 = (first.s[u] * kappa + 0.0)[:, None] + root * P1 * z0
     pre1 = pre1 + (own * gamma1)[:, None] * slope0
     if again:
@@ -220,11 +215,7 @@ def _features_of_type(
         share = share * gamma2
         pre2 = pre2 + (share * batch.r)[:, None, None] * slope1
         pre2 = pre2 - (share * second.coherent[:, u])[:, None, None]
-        s0 = (sigma.derivative(z0) - numbers.c1 - 2 * numbers.c2 * z0) / np.sqrt(
-            max(numbers.nu, NEGLIGIBLE_SLOPE_ENERGY)
-        )
-        if numbers.nu <= NEGLIGIBLE_SLOPE_ENERGY:
-            s0 = np.zeros_like(z0)
+        s0 = beyond / np.sqrt(numbers.nu) if numbers.nu > NEGLIGIBLE_SLOPE_ENERGY else 0 * z0
         latent = slope1 - (D0[:, None] + along[:, None] * z0 + delta[:, None] * s0)[..., None]
         latent = latent - ((root * Q1)[:, 0] * D1)[:, None, None] * z1
         if batch.output is not None:
@@ -238,7 +229,7 @@ def _features_of_type(
         "one": np.ones_like(pre2),
         "along": z0[:, None] + 0 * z1,
         "across": z1,
-        "beyond": (sigma.derivative(z0) - numbers.c1 - 2 * numbers.c2 * z0)[:, None] + 0 * z1,
+        "beyond": beyond[:, None] + 0 * z1,
         "latent": latent,
         "turning": (z0 * sigma.derivative(z0))[:, None] + 0 * z1,
         "value": sigma(z0)[:, None] + 0 * z1,
@@ -278,12 +269,10 @@ def _averaged(sigma: Function, mean: Floats, deviation: float) -> Floats:
     low, high = mean.min() - spacing, mean.max() + spacing
     grid = np.linspace(low, high, int((high - low) / spacing) + 8)
     value, slope, square = gaussian_averages(sigma, grid, np.full_like(grid, deviation))
-    spline = scipy.interpolate.CubicSpline(grid, np.stack([value, slope / deviation, square], 1))
-    bend = spline(grid, 1)[:, 1]
-    every = scipy.interpolate.CubicSpline(
-        grid, np.stack([value, slope / deviation, square, bend], 1)
-    )
-    return np.asarray(every(mean))
+    slope = slope / deviation
+    bend = scipy.interpolate.CubicSpline(grid, slope)(grid, 1)
+    averages = np.stack([value, slope, square, bend], 1)
+    return np.asarray(scipy.interpolate.CubicSpline(grid, averages)(mean))
 
 
 def seen_forms(second: SecondStep, forms: Forms, rows: Population, f: SeenFeatures) -> Forms:
@@ -299,8 +288,7 @@ def seen_forms(second: SecondStep, forms: Forms, rows: Population, f: SeenFeatur
     beta0 = f.beta - own * f.B2 * second.growth * latent
     B0 = f.B0 - own * f.B2 * second.growth * first.epsilon * first.size
     B1 = f.B1
-    pushed = np.zeros_like(rows.r)[:, None] * gamma
-    noise = pushed
+    noise = pushed = np.zeros((len(rows.r), len(gamma)))
     if again:
         delta = batch.pushed[:, None] + own * latent * batch.bend[:, None]
         B1 = B1 - own2 * gamma * batch.bend[:, None] * f.B2
