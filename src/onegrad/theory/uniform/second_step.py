@@ -314,7 +314,6 @@ def _weights_in_the_plane(
     M1, M0 = moved_once * M1, matrix(batch.start) + initial[:, None, None] * M1
     K1, K0 = diagonal(of.grown), diagonal(of.start)
     R00, R01, R11 = own_products(step, first, moments)
-    _, _, R22 = of.products(R00, R01, R11)
     C11 = diagonal(R11 / d)
     C11 = C11 + lifted(plane - E @ C11 @ E.T)
     C00 = diagonal(R00 / d)
@@ -331,14 +330,14 @@ def _weights_in_the_plane(
     noise = np.einsum("g,gu,gik->uik", batch.p * batch.r**2, slopes, excess)
     left_out = step.noise_of_moves(1.0) / (step.inputs.omega @ step.gain**2)
     noise = K[:, None] * lifted((left_out * gamma**2 / d)[:, None, None] * noise) * K
-    more = moved(K1 + M1, K0 + M0) - moved(K1, K0) + noise
-    others = R22 - of.grown**2 * R11 - 2 * of.grown * of.start * R01 - of.start**2 * R00
-    total = more + moved(K1, K0) + diagonal(others / d)
+    total = moved(K1 + M1, K0 + M0) + noise
+    more = np.einsum("uii->u", total - moved(K1, K0))
+    total += diagonal((2 * of.grown * of.shared + of.noise) / d)
     basis = both.parts.reshape(both.directions, -1)
     along = np.einsum("uik,uki->u", M1, C10) + np.einsum("uik,uki->u", M0, C00)
     on_starts = (K1 + M1) @ C10 + (K0 + M0) @ C00
     covariance, on_starts = (basis @ x @ basis.T for x in (total, d * on_starts))
-    return covariance, np.einsum("uii->u", more), along, on_starts
+    return covariance, more, along, on_starts
 
 
 def with_starts(second: SecondStep, moments: StepMoments, like: Types | None) -> SecondStep:
@@ -722,25 +721,21 @@ def second_forms(second: SecondStep, rows: Population) -> Forms:
         moved = (0, *moved)
     G, U, m = len(rows.length), len(gamma), len(moved)
     W, square = np.zeros((G, m, m, U)), np.zeros((G, m, m, U))
-    r = rows.r[:, None]
-    start = moved.index(1)
+    of_step = second.step.laws.ridge_count / second.step.laws.step_count  # n/n_0
+    r, start = rows.r[:, None], moved.index(1)
     W[:, start, -1] = -r * gamma * batch.bend
     square[:, -1, -1] = r**2 * gamma**2 * (batch.noise + batch.pushed**2)
     if again:
         latent = first.gamma * np.sqrt(second.step.activation.nu)
-        r1 = batch.first[:, None] * (second.step.laws.ridge_count / second.step.laws.step_count)
+        r1 = batch.first[:, None] * of_step
         W[:, start + 1, -1] = -r * gamma * batch.pushed_start
         W[:, start + 1, -2] = -r1 * first.epsilon
         square[:, -2, -2] = r1**2 * latent**2
         square[:, -2, -1] = square[:, -1, -2] = r1 * r * latent * gamma * batch.pushed
     if second.step.preconditioner is not None:
-        again_rows = second.step.laws.ridge_count / second.step.laws.step_count
-        rest = second.step.laws.update.rest
-        W[:, 0, -1] += again_rows
-        W[:, 1, -1] -= rest * again_rows
-        if again:
-            W[:, 1, -2] += again_rows
-            W[:, 2, -2] -= rest * again_rows
+        for after, multiplier in ((0, -1), (1, -2))[: 1 + again]:
+            W[:, after, multiplier] += of_step
+            W[:, after + 1, multiplier] -= second.step.laws.update.rest * of_step
     W = W + W.swapaxes(1, 2)
     none = np.zeros((G, 1, 0, U))
     return Forms(
