@@ -45,12 +45,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.polynomial.hermite_e import hermevander
 
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.function import Function
-from onegrad.functions.hermite import gauss_hermite
+from onegrad.functions.hermite import gauss_hermite, normalised_hermite
 from onegrad.functions.index_calculus import mean_of
 from onegrad.theory.uniform.features import (
     MIN_VARIANCE,
@@ -60,7 +59,7 @@ from onegrad.theory.uniform.features import (
     features_of_step,
 )
 from onegrad.theory.uniform.fit import own_scale
-from onegrad.theory.uniform.laws.directions import MIN_LENGTH
+from onegrad.theory.uniform.laws.directions import MIN_LENGTH, Slots, off_directions
 from onegrad.theory.uniform.laws.labels import LabelLaw, along_linear
 from onegrad.theory.uniform.laws.neurons import (
     MIN_SHARE_OFF_PLANE,
@@ -389,13 +388,10 @@ def _with_directions(
     inputs, old, count = step.inputs, step.directions, off.shape[1]
     slots, R = step.parts.shape[1:]
     vectors = [np.pad(part, ((0, count), (0, 0))).ravel() for part in step.parts]
-    sizes = np.ones(count)
+    explicit, sizes = Slots(inputs, slots + count), np.ones(count)
     for m in range(count):
-        noise = np.zeros((slots + count, R))
-        noise[slots + m] = np.sqrt(inputs.omega)
-        noise[slots + m, inputs.single] = 0.0
-        noise[0] = np.where(inputs.single, np.sqrt(inputs.omega) * inputs.draw.later[m], 0.0)
-        vector = off_directions(noise.ravel(), vectors)
+        noise = explicit.random(slots + m, np.sqrt(inputs.omega), inputs.draw.later[m])
+        vector = off_directions(noise, vectors)
         sizes[m] = np.linalg.norm(vector)
         vectors.append(vector / sizes[m])
     basis = np.array(vectors)
@@ -418,13 +414,6 @@ def _with_directions(
         row_overlap=np.einsum("iar,ar->ir", parts, row),
     )
     return both, moves @ basis.T, weights @ basis.T
-
-
-def off_directions(vectors: Floats, basis: list[Floats]) -> Floats:
-    """Return what an orthonormal basis leaves of vectors, (..., D)."""
-    for _ in range(2):  # twice is enough
-        vectors = vectors - (vectors @ np.array(basis).T) @ np.array(basis)
-    return vectors
 
 
 def _own_output(step: Step, first: Types, gamma: Floats, batch: SecondBatch) -> Floats:
@@ -789,18 +778,15 @@ def fresh_rows(
         y = means.reshape(2, len(first[0]), *[len(fine[0])] * m)
         for axis in range(2, 2 + m):
             y = np.moveaxis(np.tensordot(y, lift, axes=(axis, 0)), -1, axis)
-        y = np.repeat(y.reshape(2, -1), repeats, axis=1)
-        values.append(y)
+        values.append(np.repeat(y.reshape(2, -1), repeats, axis=1))
     energy = float(of_grid @ _label_means(labels, to_indices @ grid, replaced)[1])
     # what labels have far out counts
     largest = np.max(values, axis=0)[1] / max(energy, MIN_ENERGY)
     keep = probability * np.maximum(largest, 1.0) > MIN_MASS
     axes, probability = axes[:, keep], probability[keep] / probability[keep].sum()
     resolved, off_first = basis[: len(axes)], np.arange(len(axes))[:, None] > 0
-    coordinates = []
-    for root in roots:
-        coordinates.append((np.where(off_first, root, 1.0) * axes).T @ resolved)
-    X, y = np.array(coordinates), np.array(values)[..., keep]  # (G, K, p), (G, 2, K)
+    X = np.array([(np.where(off_first, root, 1.0) * axes).T @ resolved for root in roots])
+    y = np.array(values)[..., keep]  # X is (G, K, p), y (G, 2, K)
     # what is cut, or not fixed by a length, is as good as noise
     y[:, 1] *= energy / max(float((y[:, 1] @ probability).mean()), MIN_ENERGY)
     G, K = len(lengths), len(probability)
@@ -846,11 +832,9 @@ def _axes(second: SecondStep) -> tuple[Floats, list[float]]:
     step, m = second.step, second.step.indices
     scaled = second.weights / second.types.rho[:, None]
     _, _, V = np.linalg.svd(np.sqrt(second.types.weight)[:, None] * scaled, full_matrices=True)
-    basis: list[Floats] = []
-    for vector in [V[0], *step.frame[:, :m].T, *V[1:]]:
-        off = vector
-        for e in basis * 2:
-            off = off - (e @ off) * e
+    basis = [V[0]]
+    for vector in [*step.frame[:, :m].T, *V[1:]]:
+        off = off_directions(vector, basis)
         if np.linalg.norm(off) > MIN_LENGTH and len(basis) < step.directions:
             basis.append(off / np.linalg.norm(off))
     axes = np.array(basis)
@@ -862,11 +846,8 @@ def _axes(second: SecondStep) -> tuple[Floats, list[float]]:
 
 def _interpolation(nodes: Floats, x: Floats, p: Floats) -> Floats:
     """Return the matrix that takes values at x to conditional means at Gauss nodes, (J, k)."""
-    k = len(nodes)
-    norms = np.sqrt(np.cumprod([1.0, *range(1, k)]))
-    H = hermevander(x, k - 1) / norms
-    at = hermevander(nodes, k - 1) / norms
-    return np.asarray((p[:, None] * H) @ at.T)
+    degree = len(nodes) - 1
+    return np.asarray((p * normalised_hermite(x, degree)).T @ normalised_hermite(nodes, degree))
 
 
 def fresh_features(second: SecondStep, rows: Population, X: Floats) -> Features:

@@ -24,7 +24,12 @@ from onegrad.arrays import Floats
 from onegrad.functions import index_calculus
 from onegrad.functions.function import Function, MultiIndex
 from onegrad.functions.hermite import expect
-from onegrad.theory.uniform.laws.directions import MIN_LENGTH, Slots, label_directions
+from onegrad.theory.uniform.laws.directions import (
+    MIN_LENGTH,
+    Slots,
+    label_directions,
+    off_directions,
+)
 from onegrad.theory.uniform.laws.inputs import Inputs
 from onegrad.theory.uniform.laws.labels import (
     FREE_OVERLAP,
@@ -440,9 +445,7 @@ def _special_directions(v: Floats, primitives: Floats, overlaps: Floats) -> Floa
     off = np.linalg.solve(off_root(overlaps), primitives[:m] - np.outer(overlaps, v))
     basis = [v, *off]
     for primitive in primitives[m:]:
-        rest = primitive
-        for _ in range(2):
-            rest = rest - (np.array(basis) @ rest) @ np.array(basis)
+        rest = off_directions(primitive, basis)
         if np.linalg.norm(rest) > MIN_LENGTH:
             basis.append(rest / np.linalg.norm(rest))
     return np.array(basis[: len(primitives)])

@@ -115,6 +115,13 @@ def label_directions(slots: Slots, labels: LabelLaw) -> LabelDirections:
     return LabelDirections(vectors, both, rest / length, length / float(np.linalg.norm(n)))
 
 
+def off_directions(vectors: Floats, basis: list[Floats]) -> Floats:
+    """Return what an orthonormal basis leaves of vectors, (..., D)."""
+    for _ in range(2):  # twice is enough
+        vectors = vectors - (vectors @ np.array(basis).T) @ np.array(basis)
+    return vectors
+
+
 def labels_on(inputs: Inputs, labels: LabelLaw, scale: float, shift: float) -> LabelLaw:
     """Return labels as functions of orthonormal indices.
 
