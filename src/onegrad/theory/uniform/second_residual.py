@@ -63,8 +63,6 @@ def output_of_fresh(
     step: Step, first: Types, remaining: Floats, along_v: Floats, kappa: Floats, length: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return the output after the first step at the index of fresh rows, as `_output` does."""
-    if not step.full:
-        return np.zeros_like(kappa), np.zeros((len(kappa), step.directions)), np.zeros_like(kappa)
     variance = length * first.rho**2 + along_v * (kappa[:, None] ** 2 - 1)
     deviation = np.sqrt(np.maximum(variance, MIN_VARIANCE * first.rho**2))
     sigma = step.laws.neurons.activation
