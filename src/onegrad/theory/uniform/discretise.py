@@ -309,12 +309,8 @@ def two_steps(
     if types.initial is not None and off is None and (same or not laws.neurons.one_size):
         off = types.initial.toward[: step.directions] * (np.arange(step.directions) > 0)
         return two_steps(laws, replace(nodes, readout=COARSER_READOUTS * nodes.readout), like, off)
-    variables = RowVariables(
-        both.directions,
-        old.constraints + second.functions.value.shape[1],
-        step.indices,
-        old.rests,
-    )
+    constraints = old.constraints + second.functions.value.shape[1]
+    variables = replace(old, directions=both.directions, constraints=constraints)
     second_order = laws.neurons.one_size or step.activation.c2 != 0.0 or not inputs.isotropic
     spread = deviation if second_order else 0.0
     second_rows = second_population(second, batch_rows)

@@ -178,13 +178,6 @@ class SecondStep:
     old_directions: int  # of the first step
     on_starts: Floats  # (U, p, p) regression of weights on initial ones, times d
 
-    @property
-    def places(self) -> list[int]:
-        """Places of 1, directions and constraints of the first step among those of both."""
-        old, constraints = 1 + self.old_directions, self.functions.fixed.shape[1]
-        new = self.step.directions - self.old_directions
-        return [*range(old), *range(old + new, old + new + constraints)]
-
 
 def take_second_step(
     step: Step, first: Types, plane: Floats, moments: StepMoments, batch: SecondBatch
@@ -626,9 +619,7 @@ def slope_function(sigma: Function) -> Function:
 # -- populations and forms -------------------------------------------------------------------
 
 
-def with_new_coordinates(
-    second: SecondStep, length: Floats, moments: Floats, places: list[int], seen: bool
-) -> Floats:
+def with_new_coordinates(second: SecondStep, length: Floats, moments: Floats, seen: bool) -> Floats:
     r"""Return second moments of row variables, of which `moments` know those of the first step.
 
     Rows of the second batch have the coordinates :math:`t + \sqrt{\varphi_0}f_m` along the noise
@@ -636,26 +627,22 @@ def with_new_coordinates(
     row functions of a row left out; others have t.
 
     moments : (G, q, q) of 1, directions, constraints and others.
-    places : of these among all.
     seen : whether these are the rows of the second batch.
     """
     step, f = second.step, second.functions
-    P, k, new = second.old_directions, f.fixed.shape[1], step.directions - second.old_directions
-    G, q, M = len(length), len(places), f.value.shape[1]
-    directions, constraints = (
-        [*range(1 + P, 1 + P + new)],
-        [*range(1 + P + new + k, 1 + P + new + k + M)],
-    )
-    of_old, of_t = np.zeros((G, q + new + M, q)), np.zeros((G, q + new + M, new))
-    of_old[:, places, range(q)] = 1.0
+    (G, q), P = moments.shape[:2], second.old_directions
+    new, k, M = step.directions - P, f.fixed.shape[1], f.value.shape[1]
+    first, count = 1 + P + new + k, q + new + M
+    directions, constraints = range(1 + P, 1 + P + new), range(first, first + M)
+    of_old, of_t = np.zeros((G, count, q)), np.zeros((G, count, new))
+    of_old[:, np.setdiff1d(range(count), [*directions, *constraints]), range(q)] = 1.0
     of_t[:, directions, range(new)] = 1.0
     if seen:
         linear = np.zeros((G, M, q))
         linear[..., 0], linear[..., 1 : 1 + P] = f.value, -f.moves[:, :P]
         linear[..., 1 + P : 1 + P + k] = -f.fixed / np.sqrt(step.phi0)
-        share = (
-            np.sqrt(step.phi0) * (step.held(length) / step.held(1.0) + 0 * length)[:, None, None]
-        )
+        held = step.held(length) / step.held(1.0) + 0 * length
+        share = np.sqrt(step.phi0) * held[:, None, None]
         for at in (directions[:M], constraints):
             of_old[:, at] = share * linear
             of_t[:, at] -= share * f.moves[:, P:]
@@ -672,14 +659,14 @@ def first_population(second: SecondStep, rows: Population) -> Population:
         before = rows.moments[:, 0, :count, :count]
     else:
         before = np.pad(rows.moments[:, 0], ((0, 0), (1, 0), (1, 0)))  # nothing reads the first
-    moments = with_new_coordinates(second, rows.length, before, second.places, False)
+    moments = with_new_coordinates(second, rows.length, before, False)
     return replace(rows, moments=moments[:, None, 1:, 1:])
 
 
 def second_population(second: SecondStep, rows: Rows) -> Population:
     """Return the rows of the second batch."""
     batch, n, n0 = second.batch, second.step.laws.ridge_count, second.step.laws.step_count
-    moments = with_new_coordinates(second, batch.length, batch.moments, second.places, True)
+    moments = with_new_coordinates(second, batch.length, batch.moments, True)
     none = np.zeros((len(batch.length), 1))
     r = batch.r * n / n0
     return Population(

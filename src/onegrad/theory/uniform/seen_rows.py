@@ -80,10 +80,7 @@ def seen_rows(
     """
     again = second.step.laws.update.again
     p = variables.directions
-    products = [*range(variables.products, variables.count + 1)]  # and the label
-    moments = with_new_coordinates(
-        second, rows.length, joint_moments(rows), [*second.places, *products], again
-    )
+    moments = with_new_coordinates(second, rows.length, joint_moments(rows), again)
     # nodes of the coordinates
     covariance = moments - moments[:, 0, :, None] * moments[:, 0, None]
     shares, at = rows.mass[:, 0] / rows.mass.sum(), slice(1, 1 + p)
