@@ -135,12 +135,9 @@ def with_output(
     covariance = second - second[:, 0, :, None] * second[:, 0, None]
     covariance[:, every[rests], every[rests]] += 1.0  # the noise of features has counted one
     c = np.einsum("gij,gj->gi", covariance, reading)
-    square = np.einsum("gi,gi->g", reading, c)[:, None]
-    deviation = np.sqrt(np.maximum(square, 0.0))
+    square = np.maximum(np.einsum("gi,gi->g", reading, c), 0.0)[:, None]
     largest = np.sqrt(np.maximum(np.einsum("gii->gi", covariance), 0.0))  # rules have signs
-    c = np.clip(
-        c / np.sqrt(np.maximum(square, 0.0) + MIN_RESIDUAL_SPREAD * step.energy), -largest, largest
-    )
+    c = np.clip(c / np.sqrt(square + MIN_RESIDUAL_SPREAD * step.energy), -largest, largest)
     t, weight = gauss_hermite(OUTPUT_NODES)
     nodes = with_nodes(rows, second, [c], t[None], weight / weight.sum())
     node = np.repeat(np.arange(G), len(t))
@@ -151,4 +148,4 @@ def with_output(
         groups = replace(groups, **{name: of_nodes.reshape(shape)})
     size = np.where(noise > MIN_F_PERP * step.energy, np.sqrt(noise) / step.scale, np.inf)
     output = Output(*(x[node] for x in (A, along, across, shared, size)))
-    return groups, (r[:, None] + deviation * t).ravel(), node, output
+    return groups, (r[:, None] + np.sqrt(square) * t).ravel(), node, output
