@@ -302,7 +302,7 @@ def two_steps(
     second = take_second_step(step, first, plane, moments, batch)
     both = second.step
     more = (0, both.directions - step.directions)
-    moments = replace(moments, M=np.pad(moments.M, (more, more)), S=np.pad(moments.S, (more, more)))
+    moments = replace(moments, M=np.pad(moments.M, more), S=np.pad(moments.S, more))
     if nodes.starts:
         second = with_starts(second, moments, None if like is None else like.types)
     first, types = second.first, second.types

@@ -217,9 +217,8 @@ def take_second_step(
         left_out * (V.T * np.sqrt(weight)) @ moves * (step.preconditioner is not None),
         left_out * mixture.T @ coherent.fixed,
     )
-    rest = update.rest
-    # lengths of rows count in the bulk
     own = _own_output(step, first, gamma, batch) if step.full else np.zeros_like(gamma)
+    # lengths of rows count in the bulk
     q = batch.r[:, None] * batch.slope
     moved = q - coherent.remainder + coherent.remainder @ mixture @ on_functions.T
     slopes = Slopes.of(first, batch, gamma, moved)
@@ -236,7 +235,7 @@ def take_second_step(
     variance, slope = _own_scales(step, first, unit, growth_read, batch, moments)
     types = replace(
         first,
-        own=growth * (rest + first.own) - rest,
+        own=growth * (update.rest + first.own) - update.rest,
         epsilon=growth * first.epsilon,
         s=weights[:, 0],
         along=along_first + R02 @ omega,
@@ -463,8 +462,7 @@ def _own_scales(
     square = (q * (z * S) ** 2).sum(-1)
     energy = np.maximum(square - turn**2 - linear**2, 0.0)
     bend = (linear - (q * S).sum(-1)) / first.rho  # E z sigma''
-    by_index = (np.bincount(place, batch.p * x, len(at)) for x in (batch.r**2, batch.r))
-    squares, residuals = by_index
+    squares, residuals = (np.bincount(place, batch.p * x, len(at)) for x in (batch.r**2, batch.r))
     variance = variance + unit**2 * (squares @ energy) / n0 / first.rho**2
     slope = slope + unit * ((residuals * at) @ bend) / first.rho / (step.b / step.kept)
     return variance, slope
@@ -668,11 +666,10 @@ def second_population(second: SecondStep, rows: Rows) -> Population:
     batch, n, n0 = second.batch, second.step.laws.ridge_count, second.step.laws.step_count
     moments = with_new_coordinates(second, batch.length, batch.moments, True)
     none = np.zeros((len(batch.length), 1))
-    r = batch.r * n / n0
     return Population(
         rows,
         batch.length,
-        r,
+        batch.r * n / n0,
         (batch.r * n / n0) ** 2,
         mass=batch.p[:, None] * rows.count / n,
         kappa=batch.kappa[:, None],

@@ -33,8 +33,10 @@ from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.function import Function
 from onegrad.functions.hermite import gauss_hermite
 from onegrad.theory.uniform.features import (
+    ACROSS_NODES,
     EDGE,
     KINKED_ALONG_NODES,
+    MIN_PANEL_DEVIATION,
     NEGLIGIBLE_SLOPE_ENERGY,
     StepFeatures,
     across_rule,
@@ -196,16 +198,16 @@ def _features_of_type(
     beyond = sigma.derivative(z0) - numbers.c1 - 2 * numbers.c2 * z0
     pre1 = (first.s[u] * kappa + 0.0)[:, None] + root * P1 * z0
     pre1 = pre1 + (own * gamma1)[:, None] * slope0
+    z1, p1 = gauss_hermite(ACROSS_NODES)
     if again:
-        z1, p1 = across_rule(sigma, pre1, np.maximum(Q1 * root, 1e-9) + 0 * pre1)
-    else:
-        z1, p1 = gauss_hermite(8)
+        z1, p1 = across_rule(sigma, pre1, np.maximum(Q1 * root, MIN_PANEL_DEVIATION) + 0 * pre1)
     z1, p1 = (np.broadcast_to(v, (*pre1.shape, v.shape[-1])) for v in (z1, p1))
     base = root * p20 * z0 + (own * gamma1 * second.growth[u])[:, None] * slope0
     pre2 = base[..., None] + (p21 * root)[..., None] * z1
     latent = output = np.zeros_like(pre2)
     if again:
-        slope1 = sigma.derivative(pre1[..., None] + (Q1 * root)[..., None] * z1)
+        pre1 = pre1[..., None] + (Q1 * root)[..., None] * z1
+        slope1 = sigma.derivative(pre1)
         D0, D1 = batch.slope[:, u], batch.bend[:, u]
         delta = batch.pushed[:, u] + own * gamma1 * np.sqrt(numbers.nu) * D1
         along = root[:, 0] * (P1[:, 0] * D1 + batch.start[:, u])
@@ -216,9 +218,8 @@ def _features_of_type(
         latent = slope1 - (D0[:, None] + along[:, None] * z0 + delta[:, None] * s0)[..., None]
         latent = latent - ((root * Q1)[:, 0] * D1)[:, None, None] * z1
         if batch.output is not None:
-            output = sigma(pre1[..., None] + (Q1 * root)[..., None] * z1)
             f = standardised(sigma)["rest"].of(sigma(z0), 1.0, z0)
-            output = batch.output.rest(output, u, z0[:, None], z1, f[:, None])
+            output = batch.output.rest(sigma(pre1), u, z0[:, None], z1, f[:, None])
         nu2 = batch.noise[:, u][:, None, None]
         latent = np.where(nu2 > MIN_LATENT, latent / np.sqrt(np.maximum(nu2, MIN_LATENT)), 0.0)
     weight = (p0[:, None] * p1).reshape(len(pre2), -1)
