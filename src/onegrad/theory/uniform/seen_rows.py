@@ -114,7 +114,7 @@ def seen_features(second: SecondStep, rows: Population, X: Floats, kappa: Floats
 
     kappa : (G,) their index at the first step.
     """
-    numbers, sigma = second.step.activation, second.step.laws.neurons.activation
+    nu, sigma = second.step.activation.nu, second.step.laws.neurons.activation
     parts = [_features_of_type(second, rows, X, kappa, u) for u in range(len(second.gamma))]
     of = {name: np.stack([part[name] for part in parts], -1) for name in parts[0]}
     A, root = of["A"], np.sqrt(rows.length)[:, None, None]
@@ -124,7 +124,6 @@ def seen_features(second: SecondStep, rows: Population, X: Floats, kappa: Floats
     Q1 = np.maximum(Q1, MIN_Q1)
     B1 = np.where(large, (of["across"] / root - p21 * B2) / Q1, 0.0)
     B0 = of["along"] / root - p20 * B2 - P1 * B1
-    nu = numbers.nu
     beta0 = of["beyond"] / np.sqrt(nu) if nu > NEGLIGIBLE_SLOPE_ENERGY else 0 * A
     explained = A**2 + of["along"] ** 2 + of["across"] ** 2 + (root * Q2 * B2) ** 2
     explained = explained + beta0**2 + of["latent"] ** 2
