@@ -58,7 +58,7 @@ from onegrad.theory.uniform.features import (
     averaged_features,
     features_of_step,
 )
-from onegrad.theory.uniform.fit import own_scale
+from onegrad.theory.uniform.fit import IndexArray, own_scale
 from onegrad.theory.uniform.laws.directions import MIN_LENGTH, Slots, off_directions
 from onegrad.theory.uniform.laws.labels import LabelLaw, along_linear
 from onegrad.theory.uniform.laws.neurons import (
@@ -416,26 +416,25 @@ def _own_output(step: Step, first: Types, gamma: Floats, batch: SecondBatch) -> 
 
     without what the means of all outputs and their linear parts do.
     """
-    at, p, z, q = _slope_rule(step, first, batch)
+    place, z, q, pre = _slope_rule(step, first, batch)
     sigma = step.laws.neurons.activation
-    pre = (first.s * at[:, None])[..., None] + first.rho[:, None] * z
     F, S = sigma(pre), sigma.derivative(pre)
     read = (q * z * F * S).sum(-1) - (q * z * S).sum(-1) * (q * F).sum(-1)
     read = read / first.rho - (q * S).sum(-1) * (q * z * z * S).sum(-1)
-    return -gamma * step.scale * first.g / np.sqrt(step.laws.neurons.N) * (p @ read)
+    return -gamma * step.scale * first.g / np.sqrt(step.laws.neurons.N) * (batch.p @ read[place])
 
 
 def _slope_rule(
     step: Step, first: Types, batch: SecondBatch
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return indices of rows, their probabilities, and nodes of inputs off the index."""
+) -> tuple[IndexArray, Floats, Floats, Floats]:
+    """Return places of rows among indices, nodes of inputs off these, and the inputs at both."""
     sigma = step.laws.neurons.activation
-    at, place = np.unique(batch.kappa, return_inverse=True)
+    index, place = np.unique(batch.kappa, return_inverse=True)
+    mean = first.s * index[:, None]
     z, q = gauss_hermite(SLOPE_NODES)
     if sigma.kinks:
-        z, q = across_rule(sigma, first.s * at[:, None], first.rho)
-    p: Floats = np.bincount(place, batch.p, len(at)).astype(float)
-    return at, p, z, q
+        z, q = across_rule(sigma, mean, first.rho)
+    return place, z, q, mean[..., None] + first.rho[:, None] * z
 
 
 def _own_scales(
@@ -455,16 +454,15 @@ def _own_scales(
     slope = first.own_slope * grown
     if step.laws.update.again:  # the second's is not known
         return variance, slope
-    at, _, z, q = _slope_rule(step, first, batch)
-    place = np.searchsorted(at, batch.kappa)
-    S = sigma.derivative((first.s * at[:, None])[..., None] + first.rho[:, None] * z)
+    place, z, q, pre = _slope_rule(step, first, batch)
+    S = sigma.derivative(pre)
     turn, linear = ((q * z**k * S).sum(-1) for k in (1, 2))
     square = (q * (z * S) ** 2).sum(-1)
     energy = np.maximum(square - turn**2 - linear**2, 0.0)
     bend = (linear - (q * S).sum(-1)) / first.rho  # E z sigma''
-    squares, residuals = (np.bincount(place, batch.p * x, len(at)) for x in (batch.r**2, batch.r))
-    variance = variance + unit**2 * (squares @ energy) / n0 / first.rho**2
-    slope = slope + unit * ((residuals * at) @ bend) / first.rho / (step.b / step.kept)
+    squares, curved = batch.p * batch.r**2, batch.p * batch.r * batch.kappa
+    variance = variance + unit**2 * (squares @ energy[place]) / n0 / first.rho**2
+    slope = slope + unit * (curved @ bend[place]) / first.rho / (step.b / step.kept)
     return variance, slope
 
 
