@@ -475,7 +475,8 @@ def length_covariance(eq: Equations, state: State, test: complex = 0.0) -> Numbe
         if reading.features is not None:
             more = reading.features.noise_by_length * types.length_deviation
             growth = growth + np.tensordot(reading.forms.mass * at.pi, more, axes=2)
-    growth = growth + 2 * linear_energy(eq.pencil, state) * types.length_deviation
+    linear = linear_energy(eq.pencil, state.a_initial, state.G_of_groups)
+    growth = growth + 2 * linear * types.length_deviation
     covariance = -growth / state.delta
     largest = np.maximum(np.abs(covariance.real), MAX_COVARIANCE)
     return np.asarray(covariance * MAX_COVARIANCE / largest)

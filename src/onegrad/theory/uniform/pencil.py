@@ -208,7 +208,6 @@ class State:
     G: Numbers
     products: Numbers  # (D, U, U) G of products of each degree, and W of isometries
     G_of_groups: Numbers  # (R, FU, FU)
-    V: Numbers  # (R, FU, FU) form without rows
     seen: Numbers  # (U, U) what rows of ridge make of it
     Q: Numbers
     delta: Numbers
@@ -262,7 +261,7 @@ def evaluate(
     G_of_groups = (G_of_groups + G_of_groups.swapaxes(1, 2)) / 2
     new_G = np.tensordot(pencil.omega, G_of_groups, axes=1)
     energy += pencil.ridge + parameter.ridge + shares.neurons
-    energy += _linear_energy(pencil, a_initial, G_of_groups)
+    energy += linear_energy(pencil, a_initial, G_of_groups)
     new_products = np.zeros_like(of_products)
     for k, product in enumerate(pencil.products):
         root = np.sqrt(a * product.variance)
@@ -279,7 +278,7 @@ def evaluate(
             new_products[k - len(noises)] = (new + new.T) / 2
     delta = _at_least(energy, MIN_DELTA) if pencil.ridge > 0 else energy
     log_a = log_a + np.log(pencil.ratio / (delta * free))  # on the branch that it was on
-    numbers = a, free, a_initial, new_G, new_products, G_of_groups, V, seen, Q, delta, log_a
+    numbers = a, free, a_initial, new_G, new_products, G_of_groups, seen, Q, delta, log_a
     return State(*numbers, tuple(states))
 
 
@@ -296,12 +295,8 @@ def _moved_inverse(inverse: Floats, matrices: Numbers) -> Numbers:
     return out
 
 
-def linear_energy(pencil: Pencil, state: State) -> Numbers:
-    """Return what the fields without rows add to delta at a state, (U,)."""
-    return _linear_energy(pencil, state.a_initial, state.G_of_groups)
-
-
-def _linear_energy(pencil: Pencil, a: Numbers, G_of_groups: Numbers) -> Numbers:
+def linear_energy(pencil: Pencil, a: Numbers, G_of_groups: Numbers) -> Numbers:
+    """Return what the fields without rows add to delta, (U,)."""
     start = _diagonal_in_types(G_of_groups, pencil.fields)
     start = np.einsum("r,rfgu,rfgu->u", pencil.omega, pencil.over_a, start)
     return np.asarray((a - start) / a**2)
