@@ -32,9 +32,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from onegrad.arrays import Floats
+import scipy
 
-MAX_TRACE_STEPS, TRACE_TOLERANCE = 100, 1e-13
+from onegrad.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -49,15 +49,9 @@ class Preconditioner:
     @cached_property
     def trace(self) -> float:
         """The trace m."""
-        m = float(self.omega @ self.s) / self.shift  # from above Newton's method cannot miss
-        for _ in range(MAX_TRACE_STEPS):
-            traces = self._traces(m)
-            slope = self.phi * float(self.omega @ traces**2) / (1 + self.phi * m) ** 2
-            step = (m - float(self.omega @ traces)) / (1 - slope)
-            m -= step
-            if step < TRACE_TOLERANCE * m:
-                break
-        return m
+        largest = float(self.omega @ self.s) / self.shift
+        root = scipy.optimize.brentq(lambda m: m - self.omega @ self._traces(m), 0.0, largest)
+        return float(root)
 
     def _traces(self, m: float) -> Floats:
         return 1 / (self.shift / self.s + 1 / (1 + self.phi * m))
