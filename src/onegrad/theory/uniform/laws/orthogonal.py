@@ -86,12 +86,9 @@ class Chain:
         tau, q = (_inverse_share(v, w, count, H) for count, v, w in (neurons, directions))
         p = H if rows is None else _inverse_share(rows[1], rows[2], rows[0], H)
         t = H / np.sqrt(p * tau * q)
-        weight, steps = np.zeros(NODES), -np.diff(t)
-        weight[:-1] += steps / 2
-        weight[1:] += steps / 2
-        weight[-1] += t[-1]
-        weight[0] += t[0]  # beyond, integrands fall like 1/t^2
-        return cls(p, tau, q, t, weight)
+        # trapezoids; integrands fall like 1/t^2 beyond the nodes, and are constant below them
+        ends = np.concatenate([[3 * t[0]], t, [-t[-1]]])
+        return cls(p, tau, q, t, (ends[:-2] - ends[2:]) / 2)
 
     def left(self, g2: Any, K: Any) -> Floats:
         """Return what neurons and directions leave at each node, over t^2 and with dt."""
