@@ -102,10 +102,8 @@ def label_directions(slots: Slots, labels: LabelLaw) -> LabelDirections:
     if not fit.has_direction:
         return LabelDirections(vectors, np.zeros((2, slots.size)))
     n = slots.noise_of_fit(t, vectors)
-    load = n
-    if not fit.least_squares:
-        load = slots.s * (labels.linear @ vectors + labels.noise_of_fit * n)
-        load = load - (vectors @ load) @ vectors
+    load = n if fit.least_squares else slots.s * (labels.linear @ vectors + labels.noise_of_fit * n)
+    load = load - (vectors @ load) @ vectors
     vectors = np.vstack([vectors, load / np.linalg.norm(load)])
     both = np.array([n, np.append(fit.linear, fit.noise) @ vectors])
     rest = n - (vectors @ n) @ vectors

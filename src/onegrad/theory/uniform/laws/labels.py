@@ -63,9 +63,7 @@ class FitForms:
 
 def plain_forms(indices: int) -> FitForms:
     """Return the forms for isotropic inputs."""
-    along, off = np.eye(indices + 1)[:, :indices], np.zeros((indices + 1, indices + 1))
-    off[-1, -1] = 1.0
-    return FitForms(along, off)
+    return FitForms(np.eye(indices + 1, indices), np.diag(np.eye(indices + 1)[-1]))
 
 
 @dataclass(frozen=True)
