@@ -99,21 +99,18 @@ def _variances_off_the_plane(step: Step, types: Types, moments: StepMoments) -> 
     of v and the labels' directions.
     """
     inputs = step.inputs
-    s = inputs.s
+    s, off = inputs.s, _off_the_plane(step)[:, None] / inputs.d
     if types.parts is not None:
-        variance = isometry_variances(types.parts, s, types.length) / inputs.d
-        return np.asarray((variance * _off_the_plane(step)[:, None]).T)
+        return np.asarray((isometry_variances(types.parts, s, types.length) * off).T)
     grown = step.laws.update.rest + np.outer(step.gain, types.own + types.epsilon * moments.mean)
     slopes = types.epsilon**2 * types.size**2 + types.gamma**2 * step.activation.nu
     noise = step.noise_of_moves(moments.square * slopes) / (inputs.omega @ step.gain**2)
     noise = np.outer(step.gain**2, noise)
-    variance = (s[:, None] * types.length * grown**2 + noise) / inputs.d
-    return np.asarray((variance * _off_the_plane(step)[:, None]).T)
+    return np.asarray(((s[:, None] * types.length * grown**2 + noise) * off).T)
 
 
 def _off_the_plane(step: Step) -> Floats:
     """Return what the plane of v and the labels' directions leaves of single directions, (R,)."""
-    assert step.inputs.single is not None
     inside = np.sum([step.overlap[i, i] for i in range(1 + step.indices)], axis=0)
     return np.where(step.inputs.single, np.clip(1 - inside, 0.0, 1.0), 1.0)
 
