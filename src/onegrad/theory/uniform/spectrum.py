@@ -86,9 +86,9 @@ class Solutions:
             omega = np.where(inputs.single, 0.0, omega) / omega[~inputs.single].sum()
         self.pencil = replace(pencil, ridge=0.0, omega=omega)
         self.packing, self.shares = Packing.of(self.pencil), no_shares(self.pencil)
-        self.energies = _energies(self.equations)
-        # no eigenvalue is larger than their sum
-        self.far = 2 * self.equations.steps.step.laws.neurons.N * sum(self.energies)
+        self.energy = _energy(self.equations)
+        # no eigenvalue is larger than the sum over neurons
+        self.far = 2 * self.equations.steps.step.laws.neurons.N * self.energy
 
     def at(self, x: float) -> State:
         """Return the solution at an eigenvalue."""
@@ -123,7 +123,7 @@ class Solutions:
 
     def _from_above(self, x: float) -> tuple[Numbers, State] | None:
         laws = self.equations.steps.step.laws
-        height = 4 * (1 + sum(self.energies) * (1 + laws.neurons.N / laws.ridge_count) / x)
+        height = 4 * (1 + self.energy * (1 + laws.neurons.N / laws.ridge_count) / x)
         heights = height * DESCENT ** -np.arange(np.log(height / RELATIVE_HEIGHT) / np.log(DESCENT))
         start = self._start(-x * (1 + 1j * height))
         return self._reach(x, start, (*heights, 0.0), MAX_SPECTRAL_ITERATIONS)
@@ -167,18 +167,17 @@ class Solutions:
     def _start(self, lam: complex) -> Numbers:
         """Return a start at a large penalty."""
         log_a = np.log(self.pencil.ratio / lam)
-        return without_rows(self.pencil, self.packing, log_a, sum(self.energies))
+        return without_rows(self.pencil, self.packing, log_a, self.energy)
 
 
-def _energies(eq: Equations) -> tuple[float, float]:
-    """Return the mean squares of the mean of a feature given its row, and of the rest."""
-    mean, rest, weight = 0.0, 0.0, eq.steps.types.weight
+def _energy(eq: Equations) -> float:
+    """Return the mean square of a feature on the rows of ridge."""
+    energy, types = 0.0, eq.steps.types
     for reading in eq.steps.readings:
         if (f := reading.features) is not None:
-            mean += float(np.tensordot(reading.rows.mass, f.A**2, axes=2) @ weight)
-            square = f.noise + (f.B1 * eq.steps.types.rho) ** 2
-            rest += float(np.tensordot(reading.rows.mass, square, axes=2) @ weight)
-    return mean, rest
+            square = f.A**2 + f.noise + (f.B1 * types.rho) ** 2
+            energy += float(np.tensordot(reading.rows.mass, square, axes=2) @ types.weight)
+    return energy
 
 
 # -- bulk ------------------------------------------------------------------------------------
@@ -315,7 +314,7 @@ def find_outliers(solutions: Solutions, edge: float, degrees: int) -> list[tuple
         def sign(x: float, k: int = k) -> float:
             """Return a function that is negative beyond the outlier, positive before it."""
             if isotropic:
-                return float(np.linalg.eigvalsh(_form(solutions, x))[k])
+                return float(np.linalg.eigvalsh(_quadratic(solutions, x).H)[k])
             return k + 0.5 - _negative(solutions, x)
 
         i = next(i for i, count in enumerate(counts) if count <= k)
@@ -327,12 +326,8 @@ def find_outliers(solutions: Solutions, edge: float, degrees: int) -> list[tuple
     return outliers
 
 
-def _form(solutions: Solutions, x: float) -> Floats:
-    """Return the form H of the special variables at an eigenvalue beyond the bulk."""
-    return _quadratic(solutions, x).H
-
-
 def _quadratic(solutions: Solutions, x: float) -> Quadratic:
+    """Return the form of the special variables at an eigenvalue beyond the bulk."""
     return quadratic_problem(solutions.equations, _real(solutions.at(x)))
 
 
@@ -367,7 +362,7 @@ def _real(state: State) -> State:
 def _alignment(solutions: Solutions, x: float, degrees: int) -> Floats:
     """Return the squared cosines of the outlier at x; zero where it is not one of H."""
     h = 10 * EDGE_TOLERANCE * x
-    (before, q), (after, _) = (np.linalg.eigh(_form(solutions, y)) for y in (x - h, x + h))
+    (before, q), (after, _) = (np.linalg.eigh(_quadratic(solutions, y).H) for y in (x - h, x + h))
     k = int((before < 0).sum())
     if k == (after < 0).sum():
         return np.zeros(degrees)
