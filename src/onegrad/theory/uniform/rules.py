@@ -33,6 +33,7 @@ NEGLIGIBLE_ENERGY = 1e-6  # share of a polynomial's energy at degrees that are n
 RESOLVED_DEGREE = 6  # degree that MAX_SPACING and REACH resolve
 MAX_WIDTH = 8.0  # no function is taken to be smoother than this
 MIN_RELATIVE_NORM = 1e-9  # of a polynomial off those before it: below, there are no more nodes
+START_POINTS = 65  # from which the inverse of t starts
 FACTORIALS = np.array([float(math.factorial(k)) for k in range(MAX_HERMITE_DEGREE + 1)])
 # of the law of r, of which smooth functions are averaged: resolvents off its support; not tuned
 NOISE_NODES, TAIL_NODES = 7, 16
@@ -62,7 +63,7 @@ class GradedRule:
         """Return k nodes and their probabilities."""
         # with few nodes, the errors of their spacing and of the cut are made equal
         reach = min(self.reach, float(np.sqrt(np.pi * max(k - 1, 1))))
-        low, high = (_stretched(self, np.array([x]))[0][0] for x in (-reach, reach))
+        low, high = _stretched(self, np.array([-reach, reach]))[0]
         x = _inverse(self, np.linspace(low, high, k) if k > 1 else np.zeros(1))
         p = np.exp(-x * x / 2) / _stretched(self, x)[1]
         p /= p.sum()
@@ -80,12 +81,10 @@ def _stretched(grading: GradedRule, x: Floats) -> tuple[Floats, Floats]:
 
 
 def _inverse(grading: GradedRule, t: Floats) -> Floats:
-    """Return x(t), found by bisection and then Newton's method."""
-    low, high = np.full(t.shape, -grading.reach), np.full(t.shape, grading.reach)
-    for _ in range(6):
-        middle = (low + high) / 2
-        below = _stretched(grading, middle)[0] < t
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    """Return x(t) by Newton's method between points of a grid."""
+    grid = np.linspace(-grading.reach, grading.reach, START_POINTS)
+    right = np.searchsorted(_stretched(grading, grid)[0][1:-1], t) + 1
+    low, high = grid[right - 1], grid[right]
     x = (low + high) / 2
     for _ in range(40):
         at, slope = _stretched(grading, x)
