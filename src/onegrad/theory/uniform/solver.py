@@ -244,9 +244,9 @@ def without_rows(pencil: Pencil, packing: Packing, log_a: Numbers, form: float =
     V = pencil.without_rows(a)
     V[:, :U, :U] += form * np.eye(U)
     G = np.tensordot(pencil.omega, np.linalg.inv(V), axes=1)
-    products = np.array([np.diag(a * (x.omega @ x.variance)) for x in pencil.products])
-    products = products.reshape(-1, U, U)
-    products = np.concatenate([products, np.zeros((pencil.isometries, U, U))])
+    products = np.zeros((packing.degrees, U, U), a.dtype)
+    for k, product in enumerate(pencil.products):
+        products[k] = np.diag(a * (product.omega @ product.variance))
     return packing.pack(G, products, log_a)
 
 
