@@ -462,17 +462,13 @@ def _deviation_of_signal(
     fourth, square = labels.replaced * labels.square, labels.square
     for scale, weight, f in labels.at_scales:
         one = f if isinstance(f, Function) else along_linear(labels)
-        fourth += (1 - labels.replaced) * weight * scale * _energy_along(one)
+        along = energy_of_long_rows(one) + one.second_moment  # E[f^2 z^2]
+        fourth += (1 - labels.replaced) * weight * scale * along
         square += weight * (one.second_moment - f.second_moment)
         cubic = (1 - labels.replaced) * weight * scale * float(3 * one.c[1] + 6 * one.c[3])
         fourth += 3 * weight * scale * k**2 - 2 * k * cubic
     mean = c - regressed
     return float(np.sqrt(max(fourth + energy - square - float(mean @ mean), 0.0) / n0))
-
-
-def _energy_along(f: Function) -> float:
-    """Return E[f^2 z^2]."""
-    return expect(lambda z: f(z) ** 2 * z**2, f.kinks)
 
 
 def energy_of_long_rows(f: Function | MultiIndex) -> float:
