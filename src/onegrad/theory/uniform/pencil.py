@@ -238,16 +238,15 @@ def evaluate(
     Q, energy = np.zeros((size, size), a.dtype), np.zeros(U, a.dtype)
     of_products = np.zeros_like(products, a.dtype)
     if parameter.test:
-        _add_test(pencil, parameter.test, Q, energy)
-        _add_products(pencil.test, parameter.test * pencil.test.mass, of_products)
+        mass, e = parameter.test * pencil.test.mass, pencil.test.e
+        _add_fitted(pencil.test, e.reshape(*mass.shape, -1), mass, Q, energy, of_products)
     states = []
     for k, (forms, share) in enumerate(zip(pencil.rows, shares.rows, strict=True)):
         weights = None if parameter.weights is None else parameter.weights[k]
         total = share
         for reading, inside in zip(forms.products, products, strict=False):  # none of the step
             total = total + pencil.phi * ((reading @ inside) * reading).sum(-1)
-        states.append(_add_rows(pencil, forms, G, a, total, weights, Q, energy))
-        _add_products(forms, forms.mass * states[-1].pi, of_products)
+        states.append(_add_rows(pencil, forms, G, a, total, weights, Q, energy, of_products))
     a_initial = a * (1 + shares.initial)
     V, seen = pencil.without_rows(a_initial), np.zeros((U, U))
     if isometry is not None:
@@ -319,20 +318,17 @@ def _seen_noise(pencil: Pencil, G: Numbers, a: Numbers, energy: Numbers) -> Numb
     return form
 
 
-def _add_test(pencil: Pencil, mass: complex, Q: Numbers, energy: Numbers) -> None:
-    """Add fresh rows of infinitesimal mass, in place."""
-    forms, U = pencil.test, pencil.types
-    B = forms.e.reshape(-1, U)
-    weight = (forms.mass * forms.length[:, None]).reshape(-1, 1)
-    Q[:U, :U] += mass * ((weight * B).T @ B)
-    energy += mass * np.tensordot(forms.mass, forms.noise, axes=2)
-
-
-def _add_products(forms: Forms, weight: Numbers, sums: Numbers) -> None:
-    """Add what rows of some weights add to the forms of products, in place."""
+def _add_fitted(
+    forms: Forms, e: Numbers, weight: Numbers, Q: Numbers, energy: Numbers, of_products: Numbers
+) -> None:
+    """Add what ridge reads of rows of some weights, in place."""
+    width, scaled = e.shape[-1], weight * forms.length[:, None]
+    flat = e.reshape(-1, width)
+    Q[:width, :width] += (flat.T * scaled.ravel()) @ flat
+    energy += np.tensordot(weight, forms.noise, axes=2)
     for k, reading in enumerate(forms.products):
         flat = reading.reshape(-1, reading.shape[-1])
-        sums[k] += (flat.T * weight.ravel()) @ flat
+        of_products[k] += (flat.T * weight.ravel()) @ flat
 
 
 def _add_rows(
@@ -344,8 +340,9 @@ def _add_rows(
     weights: Numbers | None,
     Q: Numbers,
     energy: Numbers,
+    of_products: Numbers,
 ) -> RowState:
-    """Add what a population adds to Q and to delta, in place."""
+    """Add what a population adds to Q, to delta and to the forms of products, in place."""
     U, phi = len(a), pencil.phi
     scaled, X = phi * forms.length, None
     if forms.step:
@@ -379,10 +376,8 @@ def _add_rows(
     inverse = inverse + scaled[:, None] * (e * Ke).sum(-1)
     # the equivalent of a single row far in the tail may be unstable: its share stays in [0, 1]
     pi = 1 / (_at_least(inverse, 1.0) if pencil.ridge > 0 else inverse)
-    flat = e_tilde.reshape(-1, width)
     weight = forms.mass * pi
-    Q[:width, :width] += (flat.T * (weight * forms.length[:, None]).ravel()) @ flat
-    energy += np.tensordot(weight, forms.noise, axes=2)
+    _add_fitted(forms, e_tilde, weight, Q, energy, of_products)
     if forms.step:
         Ke = Ke.reshape(*Ke.shape[:2], -1, U)[:, :, list(forms.moved)]
         energy += 2 * phi * np.einsum("gk,gkmu,gkmu->u", weight, forms.push, Ke)
