@@ -341,15 +341,12 @@ def _less_fit(
     if not fit.has_direction:
         return plain._replace(Y0=plain.Y0 - fit.mean)
     t, removed = len(fit.linear), np.append(fit.linear, fit.noise)
-    root, to_gradient = off_root(overlaps), np.linalg.inv(off_root(overlaps[:t]))
-    length, more = np.sqrt(norm), ((0, 1), (0, 0))  # one more index
-    gradient = np.pad(to_gradient @ plain.Y1 / length, more) - removed[:, None]
-    hessian = np.einsum("ai,ijk,jb->abk", to_gradient, plain.hessian, to_gradient)
-    hessian = np.pad(hessian, ((0, 1), *more))
+    root = off_root(overlaps)
+    more = root[:, :t] @ np.linalg.inv(off_root(overlaps[:t]))  # one more index
     return LabelCoefficients(
         Y0=plain.Y0 - fit.mean - (removed @ overlaps) * index,
-        Y1=length * (root @ gradient),
-        hessian=np.einsum("ai,ijk,jb->abk", root, hessian, root),
+        Y1=more @ plain.Y1 - np.outer(root @ removed, np.sqrt(norm)),
+        hessian=np.einsum("ai,ijk,bj->abk", more, plain.hessian, more),
         Y2=plain.Y2,
     )
 
