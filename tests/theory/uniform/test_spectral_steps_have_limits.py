@@ -54,7 +54,7 @@ class Simulated:
         h, (c1, c2) = X.T @ r / n, sigma.c[1:3]
         length = float(np.linalg.norm(h))
         factor = OrthogonalFactor(
-            N, d, n, signal=c1 * length, even=2 * c2, phi=d / n, own=0.0,
+            N, d, signal=c1 * length, even=2 * c2, phi=d / n, own=0.0,
             nu=sigma.slope_second_moment - c1**2 - 4 * c2**2, residuals=(r, np.full(n, 1 / n)),
             readouts=(g**2, np.full(N, 1 / N)), inputs=(s, np.full(len(s), 1 / len(s))),
             signal_shares=(h / length) ** 2 if len(s) > 1 else np.ones(1),

@@ -242,6 +242,7 @@ def take_step(laws: Laws, noise_of_mean: float = 1.0) -> Step:
     coherent = scale * neurons.mean_readout * np.sqrt(neurons.N) * numbers.c2
     output = scale**2 * numbers.variance + 2 * coherent**2 * inputs.trace(2) / d
     output += (scale * update.constant) ** 2 - 2 * fit.step_mean * scale * update.constant
+    energy = fit.step_energy + output
     slots = Slots(inputs, m + full + 1 + (inputs.mean is not None))
     directions = label_directions(slots, labels)
     prims = list(directions.indices)
@@ -269,7 +270,7 @@ def take_step(laws: Laws, noise_of_mean: float = 1.0) -> Step:
             regressed = directions.indices @ (
                 np.tile(gain, slots.count) * (c[:m] @ directions.indices)
             )
-        deviation = _deviation_of_signal(labels, fit.step_energy + output, c[:m], regressed, n0)
+        deviation = _deviation_of_signal(labels, energy, c[:m], regressed, n0)
         c[:m] += inputs.draw.fluctuation * deviation * unit_linear(labels)
     elif not fit.has_direction:  # to order 1/d: rows of a large residual are longer
         longer = (1 - labels.replaced) * energy_of_long_rows(labels.teacher) + 2 * (scale * c1) ** 2
@@ -289,20 +290,19 @@ def take_step(laws: Laws, noise_of_mean: float = 1.0) -> Step:
     if preconditioner is not None:
         plain = float(slots.s @ (g0 @ primitives) ** 2)
         K, signal = np.tile(gain, slots.count), mean_c @ primitives[: len(c)]
-        missed, energy = (1 - K) * signal, fit.free_energy + output
-        remaining = preconditioner.left_out(energy, float(signal @ signal), float(missed @ missed))
+        missed, free = (1 - K) * signal, fit.free_energy + output
+        remaining = preconditioner.left_out(free, float(signal @ signal), float(missed @ missed))
         if fit.with_fitted:
             regressed, remaining, along_noise = _regressed_moments(
                 preconditioner, labels, directions.indices[: m - 1], K, -scale * c1 * row, output
             )
         noise_size = float(np.sqrt(max(phi0 * remaining, 0.0))) * size
         if noise_size:
-            g0[len(c)] = phi0 * (energy - float(signal @ (signal - missed))) / noise_size
+            g0[len(c)] = phi0 * (free - float(signal @ (signal - missed))) / noise_size
     h = np.append(c, [noise_size, *g0[len(c) + 1 :]]) @ primitives
     factor = None
     if update.orthogonal:
-        moments = mean, fit.step_energy + output
-        factor = _orthogonal_factor(laws, numbers, phi0, np.sqrt(slots.s) * h, moments)
+        factor = _orthogonal_factor(laws, numbers, np.sqrt(slots.s) * h, mean, energy)
         gain = gain * factor.signal_in_groups
     h = np.tile(gain, slots.count) * h
     if preconditioner is not None and fit.with_fitted:  # (1 + shift) C^-1 X^T y/n_0 - f
@@ -313,9 +313,7 @@ def take_step(laws: Laws, noise_of_mean: float = 1.0) -> Step:
     b = float(np.linalg.norm(h))
     if preconditioner is not None:
         learned = float((h**2) @ (1 / slots.s))
-        gamma *= _relative_length(
-            preconditioner, numbers, fit.step_energy + output, mean, plain, learned
-        )
+        gamma *= _relative_length(preconditioner, numbers, energy, mean, plain, learned)
     if noise_size == 0.0 and not c.any():  # nothing leads: any v is valid
         g0, b = np.zeros(len(primitives)), 0.0
         lead = np.append(FREE_OVERLAP * fit.step_direction, np.zeros(len(primitives) - m - 1))
@@ -342,7 +340,7 @@ def take_step(laws: Laws, noise_of_mean: float = 1.0) -> Step:
         numbers,
         gamma=gamma,
         phi0=phi0,
-        energy=fit.step_energy + output,
+        energy=energy,
         coherent=float(coherent),
         b=b,
         moved_bias=mean * inputs.mean_square,
@@ -365,21 +363,20 @@ def take_step(laws: Laws, noise_of_mean: float = 1.0) -> Step:
 def _orthogonal_factor(
     laws: Laws,
     numbers: ActivationNumbers,
-    phi0: float,
     h: Floats,  # X^T r/n_0
-    moments: tuple[float, float],  # E r, E r^2
+    mean: float,  # E r
+    energy: float,  # E r^2
 ) -> OrthogonalFactor:
-    inputs, (mean, square) = laws.inputs, moments
-    deviation = float(np.sqrt(max(square - mean**2, 0.0)))
+    """Return the orthogonal factor of a gradient."""
+    inputs, deviation = laws.inputs, float(np.sqrt(max(energy - mean**2, 0.0)))
     length = float(np.linalg.norm(h))
     return OrthogonalFactor(
         laws.neurons.N,
         inputs.d,
-        laws.step_count,
         signal=abs(numbers.c1) * length,
         even=2 * numbers.c2,
         nu=numbers.nu,
-        phi=phi0,
+        phi=inputs.d / laws.step_count,
         own=6 * abs(numbers.c3) * length / float(np.sqrt(inputs.d)),
         residuals=(mean + deviation * TWO_POINT_NODES, np.full(2, 0.5)),
         readouts=laws.neurons.squared_readouts,

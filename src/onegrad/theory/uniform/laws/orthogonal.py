@@ -77,7 +77,7 @@ class Chain:
     def of(
         cls,
         neurons: tuple[int, Floats, Floats],  # N, and g^2 with probabilities
-        rows: tuple[int, Floats, Floats] | None,
+        rows: tuple[float, Floats, Floats] | None,
         directions: tuple[int, Floats, Floats],
     ) -> "Chain":
         """Return the nodes; each law is a number, and nodes with probabilities."""
@@ -102,7 +102,6 @@ class OrthogonalFactor:
 
     neurons: int  # N
     d: int
-    rows: int  # n_0
     signal: float  # c_1 |h|
     even: float  # 2 c_2
     nu: float
@@ -200,7 +199,7 @@ class OrthogonalFactor:
         r, p = self.residuals
         s, omega = self.inputs
         of_neurons = (self.neurons, *self.readouts)
-        return Chain.of(of_neurons, (self.rows, r**2, p), (self.d, s, omega))
+        return Chain.of(of_neurons, (self.d / self.phi, r**2, p), (self.d, s, omega))
 
     @cached_property
     def _of_weights(self) -> Chain:
@@ -213,7 +212,7 @@ class OrthogonalFactor:
         inside = trace * 2 / np.pi * chain.weight / chain.t**2
         g2, r2 = np.asarray(g)[..., None] ** 2, np.asarray(r2)[..., None]
         response = (inside / ((1 + g2 * chain.tau) * (1 + r2 * chain.p))).sum(-1)
-        size = self.length * self.rows / np.sqrt(self.rank * (self.nu + self.even**2))
+        size = self.length * self.d / self.phi / np.sqrt(self.rank * (self.nu + self.even**2))
         size *= np.sqrt(1 - self.own**2 / self.noise**2)
         return size * np.sqrt(self.neurons) * response
 
@@ -261,7 +260,7 @@ class OrthogonalFactor:
         if len(self.signal_shares) == 1 or not self.signal:
             return np.ones(len(self.signal_shares))
         chain, (s, _), (g2, p) = self._of_rows, self.inputs, self.readouts
-        alpha = self.signal * self.rows / self.noise * np.sqrt(self.phi * self.energy * (p @ g2))
+        alpha = self.signal * self.d / self.noise * np.sqrt(self.energy / self.phi * (p @ g2))
         alpha = alpha * np.sqrt(self.neurons)
         of_neurons = (g2 / (1 + chain.tau[:, None] * g2)) @ p / (p @ g2) / chain.t
         of_groups = 1 / (1 + chain.q[:, None] * s) / chain.t[:, None]
