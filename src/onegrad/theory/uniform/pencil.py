@@ -296,8 +296,9 @@ def _moved_inverse(inverse: Floats, matrices: Numbers) -> Numbers:
 
 def linear_energy(pencil: Pencil, a: Numbers, G_of_groups: Numbers) -> Numbers:
     """Return what the fields without rows add to delta, (U,)."""
-    start = _diagonal_in_types(G_of_groups, pencil.fields)
-    start = np.einsum("r,rfgu,rfgu->u", pencil.omega, pencil.over_a, start)
+    R, F, _, U = pencil.over_a.shape
+    blocks = G_of_groups.reshape(R, F, U, F, U)
+    start = np.einsum("r,rfgu,rfugu->u", pencil.omega, pencil.over_a, blocks)
     return np.asarray((a - start) / a**2)
 
 
@@ -346,7 +347,7 @@ def _add_rows(
     U, phi = len(a), pencil.phi
     scaled, X = phi * forms.length, None
     if forms.step:
-        at = _fields(forms.moved, U)
+        at = np.concatenate([np.arange(i * U, (i + 1) * U) for i in forms.moved])
         W = _on_types(forms.W - phi * a * forms.square)
         here = G[at][:, at]
         X = pencil.inverse(np.eye(len(at)) + scaled[:, None, None] * (W @ here)) @ W
@@ -393,23 +394,12 @@ def _pairs(forms: Forms) -> list[tuple[int, int]]:
     return [(i, k) for i in range(m) for k in range(m) if forms.square[:, i, k].any()]
 
 
-def _fields(moved: tuple[int, ...], U: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-    return np.concatenate([np.arange(i * U, (i + 1) * U) for i in moved])
-
-
 def _on_types(forms: Numbers) -> Numbers:
     """Return forms (G, m, m, U) that are diagonal in types as matrices, (G, mU, mU)."""
     G, m, _, U = forms.shape
     out = np.zeros((G, m, U, m, U), forms.dtype)
     np.einsum("giuku->giku", out)[...] = forms
     return out.reshape(G, m * U, m * U)
-
-
-def _diagonal_in_types(matrices: Numbers, fields: int) -> Numbers:
-    """Return the part (R, F, F, U) of matrices (R, FU, FU) that is diagonal in types."""
-    R, size, _ = matrices.shape
-    blocks = matrices.reshape(R, fields, size // fields, fields, size // fields)
-    return np.asarray(np.einsum("rfugu->rfgu", blocks))
 
 
 def _at_least(x: Numbers, low: float) -> Numbers:
