@@ -16,7 +16,7 @@ mean label over :math:`\sqrt{1-\theta^2}/\theta`: a kink, or a steep slope, ends
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 import numpy as np
 from scipy.special import erfcinv, gammaln, stdtrit
@@ -145,9 +145,7 @@ def effective_degree(f: Function, shrink: float) -> int:
 def product_rule(rules: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
     """Return the points of a product of rules, one axis in each row, and their probabilities."""
     axes = np.meshgrid(*[x for x, _ in rules], indexing="ij")
-    p = np.ones(1)
-    for _, weights in rules:
-        p = np.multiply.outer(p, weights)
+    p = reduce(np.multiply.outer, [weights for _, weights in rules])
     return np.array([axis.ravel() for axis in axes]), p.ravel()
 
 

@@ -163,9 +163,8 @@ class Step:
 
     def own_share(self, length: Any) -> Any:
         """Return the part that a row of the step adds to its product, over its own gradient."""
-        if self.preconditioner is None:
-            return self.phi0 * length
-        return self.phi0 * length * self.preconditioner.trace * self.held(length)
+        trace = 1.0 if self.preconditioner is None else self.preconditioner.trace
+        return self.phi0 * length * trace * self.held(length)
 
     @property
     def along_mean(self) -> Floats:
