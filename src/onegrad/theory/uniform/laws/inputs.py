@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -171,10 +171,9 @@ class TeacherDraw:
     row: Floats
     noise: Floats  # (R,) the same of the step's noise
     later: Floats  # (k, R) the same of noise of a second step
+    others: Floats  # (k, R) the same as `row` of further directions of the labels
     fluctuation: float  # sign of the fluctuation of c
     offset: float = 0.0  # the teacher's index at the mean of the inputs, in units of its deviation
-    # (k, R) the same as `row` of further directions of the labels
-    others: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
 
 def teacher_draws(
@@ -189,7 +188,7 @@ def teacher_draws(
     single = np.flatnonzero(spectrum.single)
     if not len(single):
         nothing = np.zeros((others, len(plain)))
-        return tuple(TeacherDraw(plain, none, none, still, s, others=nothing) for s in (1.0, -1.0))
+        return tuple(TeacherDraw(plain, none, none, still, nothing, s) for s in (1.0, -1.0))
     draws = []
     offsets = _normal_levels(count) * (spectrum.mean_square > 0)
     design = _design(len(single), count)
@@ -207,9 +206,7 @@ def teacher_draws(
         rest = max(1 - shares[single].sum(), MIN_SHARE_OF_THE_REST)
         shares[~spectrum.single] *= rest / plain[~spectrum.single].sum()
         row[single], noise[single] = levels
-        draws.append(
-            TeacherDraw(shares, row, noise, after, float(fluctuation), float(offset), further)
-        )
+        draws.append(TeacherDraw(shares, row, noise, after, further, fluctuation, offset))
     return tuple(draws)
 
 
@@ -336,7 +333,6 @@ class Inputs:
 def isotropic_inputs(d: int, others: int = 0) -> Inputs:
     """Return the law of isotropic inputs; `others` as in `teacher_draws`."""
     one, none = np.ones(1), np.zeros(1)
-    draw = TeacherDraw(
-        one, none, none, np.zeros((NOISE_DIRECTIONS, 1)), 0.0, others=np.zeros((others, 1))
-    )
+    still = np.zeros((NOISE_DIRECTIONS, 1))
+    draw = TeacherDraw(one, none, none, still, np.zeros((others, 1)), 0.0)
     return Inputs(d, one, one, draw, np.zeros(1, bool), isotropic=True)
