@@ -50,7 +50,6 @@ from onegrad.theory.uniform.laws.inputs import stretched
 
 MIN_ENERGY_SHARE = 1e-12  # part of the labels that a fit leaves at least
 FREE_OVERLAP = 0.995  # of v with the teacher where the step singles out no direction
-GAUSSIAN_NOISE = Law("gaussian")
 
 
 @dataclass(frozen=True)
@@ -175,27 +174,26 @@ class LabelLaw:
     """Law of the labels."""
 
     teacher: Function | MultiIndex  # the labels as a function of the inputs
-    noise: float = 0.0  # deviation of the noise
-    law: Law = GAUSSIAN_NOISE  # of the noise
-    replaced: float = 0.0  # fraction of the labels that belong to other inputs
-    taken_off: str = "plain"  # the fit that is taken off, a value of the field `labels`
-    rows: int = 0  # of that fit; zero where nothing is taken off
-    phi: float = 0.0  # d over rows; zero likewise
+    noise: float  # deviation of the noise
+    law: Law  # of the noise
+    replaced: float  # fraction of the labels that belong to other inputs
+    taken_off: str  # the fit that is taken off, a value of the field `labels`
+    rows: int  # of that fit
+    phi: float  # d over rows
     scales: tuple[tuple[float, float], ...] = ((1.0, 1.0),)  # of squared indices, with weights
     forms: FitForms | None = None  # how that is read; None for isotropic inputs
 
     @classmethod
     def of(cls, problem: Problem) -> LabelLaw:
         """Return the law of a problem's labels."""
-        plain = problem.labels == "plain"
         return cls(
             problem.teacher_function,
             problem.noise,
             problem.noise_distribution,
             problem.corrupted,
             problem.labels,
-            0 if plain else problem.rows_of_step,
-            0.0 if plain else problem.phi_step,
+            problem.rows_of_step,
+            problem.phi_step,
         )
 
     @property
@@ -301,8 +299,7 @@ def labels_given_index(
     index: Floats,
     norm: Floats,
     p: Floats,
-    energy: float | None = None,  # E teacher^2; by default that of standard normal indices
-    fit: LabelFit | None = None,  # that is taken off, by default that of these labels
+    fit: LabelFit,  # that is taken off
 ) -> LabelCoefficients:
     """Return labels given the index and the squared length of x off it, on samples of weight p.
 
@@ -318,7 +315,7 @@ def labels_given_index(
         Y0, Y1 = (1 - q) * Y0 + q * labels.mean, (1 - q) * Y1
         hessian = (1 - q) * hessian
         square = (1 - q) * square + q * labels.square
-    total = labels.square if energy is None else energy
+    total = labels.square
     explained = p @ (Y0**2 + (Y1**2).sum(0))
     if explained > total:  # aliased
         shrink = np.sqrt(total / explained)
@@ -327,11 +324,7 @@ def labels_given_index(
     rest = p @ Y2
     Y2 = Y2 * ((total - explained) / rest) if rest > 0 else Y2 + (total - explained)
     plain = LabelCoefficients(Y0, Y1, hessian, Y2 + labels.noise**2)
-    return (
-        plain
-        if labels.taken_off == "plain"
-        else _less_fit(plain, fit or labels.fit, overlaps, index, norm)
-    )
+    return _less_fit(plain, fit, overlaps, index, norm)
 
 
 def _less_fit(
