@@ -52,18 +52,16 @@ class Slots:
 
     def teacher(self, indices: int) -> tuple[Floats, Floats]:
         """Return the orthonormal directions of a teacher, (t, E), and the root L."""
-        draw = self.inputs.draw
-        betas = [self.vector(0, np.sqrt(draw.shares))]
+        betas = [self.vector(0, np.sqrt(self.inputs.draw.shares))]
         for k in range(1, indices):
-            beta = self.random(k, np.sqrt(self.inputs.omega), draw.others[k - 1])
-            beta = beta - (np.array(betas) @ beta) @ np.array(betas)
+            beta = self.off(k, np.array(betas))
             betas.append(beta / np.linalg.norm(beta))
         moved = np.sqrt(self.s) * np.array(betas)
         root = np.linalg.cholesky(moved @ moved.T)
         return np.linalg.solve(root, moved), root
 
-    def noise_of_fit(self, slot: int, vectors: Floats) -> Floats:
-        """Return the noise n of a fit in a slot, off the teacher's directions."""
+    def off(self, slot: int, vectors: Floats) -> Floats:
+        """Return a random direction off orthonormal ones: of a teacher, or the noise n of a fit."""
         n = self.random(slot, np.sqrt(self.inputs.omega), self.inputs.draw.others[slot - 1])
         return n - (vectors @ n) @ vectors
 
@@ -101,7 +99,7 @@ def label_directions(slots: Slots, labels: LabelLaw) -> LabelDirections:
     vectors, _ = slots.teacher(t)
     if not fit.has_direction:
         return LabelDirections(vectors, np.zeros((2, slots.size)))
-    n = slots.noise_of_fit(t, vectors)
+    n = slots.off(t, vectors)
     load = n if fit.least_squares else slots.s * (labels.linear @ vectors + labels.noise_of_fit * n)
     load = load - (vectors @ load) @ vectors
     vectors = np.vstack([vectors, load / np.linalg.norm(load)])
@@ -136,7 +134,7 @@ def labels_on(inputs: Inputs, labels: LabelLaw, scale: float, shift: float) -> L
         labels = replace(labels, teacher=index_calculus.of_other_indices(f, scale * root))
     if not labels.fit.has_direction:
         return labels
-    n = slots.noise_of_fit(t, vectors)
+    n = slots.off(t, vectors)
     loads = np.vstack([vectors, n])
     if not labels.fit.least_squares:
         loads = slots.s * loads
