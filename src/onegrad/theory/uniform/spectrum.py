@@ -298,7 +298,7 @@ def interval_end(solutions: Solutions, outside: float, inside: float) -> float:
 # -- outliers --------------------------------------------------------------------------------
 
 
-def find_outliers(solutions: Solutions, edge: float, degrees: int) -> list[tuple[float, Floats]]:
+def find_outliers(solutions: Solutions, edge: float) -> list[tuple[float, Floats]]:
     """Return every eigenvalue beyond the edge, largest first, with squared cosines.
 
     They are those of its eigenvector with normalised He_1, He_2, ... of the learned index.
@@ -322,7 +322,7 @@ def find_outliers(solutions: Solutions, edge: float, degrees: int) -> list[tuple
         smallest = min(abs(sign(xs[i])), abs(sign(xs[i - 1])))
         if isotropic and abs(sign(x)) > MAX_LEFT_AT_ZERO * smallest:
             continue  # a pole of the form
-        outliers.append((float(x), _alignment(solutions, x, degrees)))
+        outliers.append((float(x), _alignment(solutions, x)))
     return outliers
 
 
@@ -359,16 +359,16 @@ def _real(state: State) -> State:
     return replace(state, rows=rows, **{name: getattr(state, name).real for name in names})
 
 
-def _alignment(solutions: Solutions, x: float, degrees: int) -> Floats:
+def _alignment(solutions: Solutions, x: float) -> Floats:
     """Return the squared cosines of the outlier at x; zero where it is not one of H."""
     h = 10 * EDGE_TOLERANCE * x
     (before, q), (after, _) = (np.linalg.eigh(_quadratic(solutions, y).H) for y in (x - h, x + h))
     k = int((before < 0).sum())
     if k == (after < 0).sum():
-        return np.zeros(degrees)
+        return np.zeros(MAX_ALIGNMENT_DEGREE)
 
     def polynomials(index: Floats) -> Floats:
-        return normalised_hermite(index, degrees)[1:]
+        return normalised_hermite(index, MAX_ALIGNMENT_DEGREE)[1:]
 
     state = _real(solutions.at(x))
     sides, squares = sides_of_functions(solutions.equations, state, polynomials)
@@ -406,10 +406,7 @@ def uniform_spectrum(problem: Problem) -> Spectrum:
     atom = max(0.0, 1 - rank / problem.n)
     cases = [Solutions(spectral_equations(laws)) for laws in laws_of(problem)]
     bulks = [bulk_intervals(case, 1 - atom) for case in cases]
-    outliers = [
-        find_outliers(case, bulk[0].high, MAX_ALIGNMENT_DEGREE)
-        for case, bulk in zip(cases, bulks, strict=True)
-    ]
+    outliers = [find_outliers(x, bulk[0].high) for x, bulk in zip(cases, bulks, strict=True)]
 
     def density(x: Floats) -> Floats:
         x = np.asarray(x, dtype=float)
