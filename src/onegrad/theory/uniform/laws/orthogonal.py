@@ -90,10 +90,11 @@ class Chain:
         ends = np.concatenate([[3 * t[0]], t, [-t[-1]]])
         return cls(p, tau, q, t, (ends[:-2] - ends[2:]) / 2)
 
-    def left(self, g2: Any, K: Any) -> Floats:
-        """Return what neurons and directions leave at each node, over t^2 and with dt."""
-        g2, K = np.asarray(g2)[..., None], np.asarray(K)[..., None]
-        return 2 / np.pi * self.weight / self.t**2 / ((1 + g2 * self.tau) * (1 + K * self.q))
+    def left(self, g2: Any, r2: Any, K: Any) -> Floats:
+        """Return what neurons, rows and directions leave at each node, over t^2 and with dt."""
+        g2, r2, K = (np.asarray(x)[..., None] for x in (g2, r2, K))
+        inverse = (1 + g2 * self.tau) * (1 + r2 * self.p) * (1 + K * self.q)
+        return np.asarray(2 / np.pi * self.weight / self.t**2 / inverse)
 
 
 @dataclass(frozen=True)
@@ -209,9 +210,7 @@ class OrthogonalFactor:
         """Return the step along a row's own gradient over that of the gradient."""
         chain, (s, omega) = self._of_rows, self.inputs
         trace = (s / (1 + chain.q[:, None] * s)) @ omega
-        inside = trace * 2 / np.pi * chain.weight / chain.t**2
-        g2, r2 = np.asarray(g)[..., None] ** 2, np.asarray(r2)[..., None]
-        response = (inside / ((1 + g2 * chain.tau) * (1 + r2 * chain.p))).sum(-1)
+        response = chain.left(np.asarray(g) ** 2, r2, 0.0) @ trace
         size = self.length * self.d / self.phi / np.sqrt(self.rank * (self.nu + self.even**2))
         size *= np.sqrt(1 - self.own**2 / self.noise**2)
         return size * np.sqrt(self.neurons) * response
@@ -246,7 +245,7 @@ class OrthogonalFactor:
         """Return the product with what is linear in the initial weight, over the root noise."""
         size = np.sqrt(self.neurons * self.d / self.rank)
         size = size * np.abs(g) / np.sqrt(self.share_of_neuron(g))
-        return size * self._of_weights.left(np.asarray(g) ** 2, K).sum(-1)
+        return size * self._of_weights.left(np.asarray(g) ** 2, 0.0, K).sum(-1)
 
     @property
     def along_signal(self) -> float:
