@@ -92,7 +92,7 @@ def _errors(eq: Equations, start: Evaluation | None, rough: bool) -> Evaluation:
     if rough and start is not None:
         solution = solve_equations(eq, start.solution, ROUGH_TOLERANCES)
         packing, before = solution.packing, start.solution.packing
-        changes = packing.repacked(start.response.changes[0], before)[None]
+        changes = packing.pack(*before.unpack(start.response.changes[0]))[None]
         response = respond(eq, solution, [TEST], changes, ROUGH_RESPONSE_TOLERANCES)
     else:
         solution = solve_equations(eq, None if start is None else start.solution)

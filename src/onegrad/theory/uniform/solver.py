@@ -183,10 +183,6 @@ class Packing:
         products = x[count:-U].reshape(self.degrees, U, U) * self.units[:U, :U]
         return G * self.units, products, x[-U:] / LOG_SCALE
 
-    def repacked(self, x: Numbers, other: Packing) -> Numbers:
-        """Return a vector that another packing has made."""
-        return self.pack(*other.unpack(x))
-
     def size(self, change: Floats, x: Floats) -> float:
         """Return the size of a change of x, relative."""
         G, log_a = np.abs(change[: -self.types]), np.abs(change[-self.types :])
@@ -232,7 +228,7 @@ def solve(
         state = evaluate(pencil, *packing.unpack(x), shares, Parameter())
         if tolerance == tolerances[0]:
             before, packing = packing, Packing.of(pencil, state.G)
-            x, acceleration = packing.repacked(x, before), Acceleration(0)
+            x, acceleration = packing.pack(*before.unpack(x)), Acceleration(0)
         if tolerance > tolerances[-1]:
             shares = special_shares(state)
     return Solution(packing, x, shares, state, size, iterations)
