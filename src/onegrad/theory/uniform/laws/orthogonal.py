@@ -190,21 +190,17 @@ class OrthogonalFactor:
         density = np.maximum(of_groups.imag, NO_ENERGY)
         return x, density, np.maximum((s * second[:, None] * of_groups).imag / density, 0.0)
 
-    @property
-    def _directions(self) -> tuple[int, Floats, Floats]:
-        K = self.spectrum[1]
-        return self.d, K.ravel(), np.tile(self.inputs[1] / len(K), len(K))
-
     @cached_property
     def _of_rows(self) -> Chain:
         r, p = self.residuals
-        s, omega = self.inputs
-        of_neurons = (self.neurons, *self.readouts)
-        return Chain.of(of_neurons, (self.d / self.phi, r**2, p), (self.d, s, omega))
+        neurons, rows = (self.neurons, *self.readouts), (self.d / self.phi, r**2, p)
+        return Chain.of(neurons, rows, (self.d, *self.inputs))
 
     @cached_property
     def _of_weights(self) -> Chain:
-        return Chain.of((self.neurons, *self.readouts), None, self._directions)
+        K = self.spectrum[1]
+        directions = self.d, K.ravel(), np.tile(self.inputs[1] / len(K), len(K))
+        return Chain.of((self.neurons, *self.readouts), None, directions)
 
     def response(self, g: Any, r2: Any) -> Any:
         """Return the step along a row's own gradient over that of the gradient."""
