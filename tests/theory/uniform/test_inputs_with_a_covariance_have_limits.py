@@ -3,6 +3,8 @@
 Their errors are among those of test_stored_simulations_agree.py.
 """
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -87,7 +89,7 @@ def test_neurons_that_start_along_v_are_types_of_their_own(monkeypatch):
 
 # settings 120 of benchmarks/settings/reach_covariance.json, and 81 and 338 of combinations.json:
 # (mean, standard error) over 64, 96 and 96 networks; and the limits without which they are missed
-LEAN = {
+LEAN: dict[str, tuple[og.Problem, dict[str, Any], dict[str, Any]]] = {
     "nearly all of a weight is along the spike": (
         og.Problem(
             n=1000, d=280, N=311, activation="relu", teacher="H1 + H2/sqrt(2)", ridge=0.0612,

@@ -39,7 +39,7 @@ def test_of_equations_whose_unknowns_differ_by_many_orders():
     there, here = (uniform_point(UNEVEN.replace(alpha=a)) for a in (0.5, 0.5 * (1 - 3e-16)))
     assert there.test == pytest.approx(here.test, rel=1e-3)
     mean, error = MEASURED
-    assert abs(there.test - mean) < 3 * error
+    assert abs(there.test - mean) < 4 * error
 
 
 def test_a_branch_without_training_error_is_no_solution():
