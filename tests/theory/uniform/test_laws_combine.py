@@ -17,6 +17,7 @@ from onegrad.theory.uniform.response import respond
 
 TOLERANCE = 3.0  # standard errors
 THEORY_ERROR = 0.01  # relative, of the theory at these sizes
+ERROR_OF_TURNS = 0.03  # the same of a spectral step with a covariance; its bar is 15 %
 BASE = Problem(
     n=900, d=300, N=400, activation="gelu", teacher="H1 + H2/sqrt(2)", noise=0.3, ridge=0.05,
     alpha=0.3, readout="rademacher",
@@ -193,8 +194,10 @@ def point(problem, nodes=None, spectrum=None):
 
 @pytest.mark.parametrize(("fields", "train", "test"), SIMULATED, ids=str)
 def test_simulated_errors_are_predicted(fields, train, test):
+    turned = fields.get("update") == "spectral" and "inputs" in fields
+    theory_error = ERROR_OF_TURNS if turned else THEORY_ERROR
     for predicted, (mean, error) in zip(point(Problem(**fields)), (train, test), strict=True):
-        assert abs(predicted - mean) < TOLERANCE * error + THEORY_ERROR * mean
+        assert abs(predicted - mean) < TOLERANCE * error + theory_error * mean
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
