@@ -96,6 +96,7 @@ MIN_COEFFICIENTS: dict[Neglected, float | tuple[float, float]] = {
     # standardised digits and MNIST: up to 0.55 of the prediction (docs/real_inputs.json)
     Neglected.UNEVEN: 0.35,
 }
+NO_LIMIT = 1e9
 # largest ones: (train, test)
 MAX_COEFFICIENTS: dict[Neglected, tuple[float, float]] = {
     # a fit of 1.1 to one spectral setting is a bar of 150 % for H2, which is 22 % off at most
@@ -213,7 +214,7 @@ def fitted(rows: Sequence[Rows]) -> dict[Neglected, tuple[float, float]]:
     )
     low, high = (
         np.array([np.broadcast_to(given.get(term, default), 2) for term in Neglected])
-        for given, default in ((MIN_COEFFICIENTS, 0.0), (MAX_COEFFICIENTS, np.inf))
+        for given, default in ((MIN_COEFFICIENTS, 0.0), (MAX_COEFFICIENTS, NO_LIMIT))
     )
     columns = [
         fit_bars(f, off[:, j], se[:, j], quadrature[:, j], low[:, j], high[:, j], file)
