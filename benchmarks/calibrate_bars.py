@@ -99,7 +99,7 @@ MIN_COEFFICIENTS: dict[Neglected, float | tuple[float, float]] = {
 NO_LIMIT = 1e9
 # largest ones: (train, test)
 MAX_COEFFICIENTS: dict[Neglected, tuple[float, float]] = {
-    # a fit of 1.1 to one spectral setting is a bar of 150 % for H2, which is 22 % off at most
+    # a fit of 1.1 to the test error is a bar of 150 % for H2, which was 22 % off at most
     Neglected.MOSTLY_QUADRATIC: (0.15, 0.07),
 }
 
