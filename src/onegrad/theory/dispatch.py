@@ -81,7 +81,7 @@ def predict(
     >>> import onegrad as og
     >>> problem = og.Problem(n=1000, d=500, N=667, activation="softplus", alpha=0.4)
     >>> og.predict(problem)
-    Prediction(uniform: train=0.03957 ± 0.00014, test=0.11413 ± 0.00032)
+    Prediction(uniform: train=0.03957 ± 0.00016, test=0.11413 ± 0.00035)
     >>> og.predict(problem, theory="staircase", alpha=[0.1, 0.2]).test.round(3)
     array([0.098, 0.098])
     """
