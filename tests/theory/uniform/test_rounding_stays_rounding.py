@@ -1,5 +1,6 @@
 """Problems that differ by rounding have predictions that differ by rounding."""
 
+import numpy as np
 import pytest
 
 import onegrad as og
@@ -54,3 +55,13 @@ def test_a_branch_without_training_error_is_no_solution():
         (errors.test, errors.accuracy.test, 16.8193, 0.0849),
     ):
         assert abs(value / mean - 1) < 2 * error + bar * value / mean
+
+
+def test_a_first_step_that_leads_nowhere_divides_by_nothing():
+    """Labels less least squares move no neuron along v."""
+    problem = og.Problem(
+        n=580, d=197, N=281, activation="relu", teacher="H1/4 + H2", noise=0.6, ridge=0.0288,
+        alpha=0.26, steps=2, later_alpha="0.47", labels="residual-least-squares",
+    )  # fmt: skip
+    with np.errstate(divide="raise", invalid="raise"):
+        assert uniform_point(problem).test > 0

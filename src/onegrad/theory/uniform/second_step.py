@@ -462,7 +462,8 @@ def _own_scales(
     bend = (linear - (q * S).sum(-1)) / first.rho  # E z sigma''
     squares, curved = batch.p * batch.r**2, batch.p * batch.r * batch.kappa
     variance = variance + unit**2 * (squares @ energy[place]) / n0 / first.rho**2
-    slope = slope + unit * (curved @ bend[place]) / first.rho / (step.b / step.kept)
+    if step.b:  # else no weight along v is known
+        slope = slope + unit * (curved @ bend[place]) / first.rho / (step.b / step.kept)
     return variance, slope
 
 
