@@ -24,7 +24,6 @@ HERE = Path(__file__).parent
 PAGES = HERE / "open"
 MAX_INDEX = 4  # entries of an array that the table of a page keeps
 ALWAYS_KEPT = ("quantity", "mean", "se", "seeds")
-LEFT_OUT = ("linear", "kernel_bound")  # quantities of theory that no page of a network needs
 THUMBNAIL = (300, 160)  # pixels at most
 TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(HERE / "_templates" / "open"),
@@ -118,9 +117,12 @@ def short_table(source: Path, target: Path) -> None:
 
 
 def is_kept(quantity: str) -> bool:
-    """Return whether all indices of an entry, as in `F[3]`, are among the first."""
+    """Return whether all indices of an entry, as in `F[3]`, are among the first.
+
+    The kernel bound is a quantity of theory that no page of a network needs.
+    """
     indices = re.findall(r"\d+", quantity.partition("[")[2])
-    return quantity not in LEFT_OUT and all(int(i) < MAX_INDEX for i in indices)
+    return quantity != "kernel_bound" and all(int(i) < MAX_INDEX for i in indices)
 
 
 def six_digits(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A full disk, a read-only directory, a newer or foreign file: one clear line, nothing lost."""
+"""A full disk, a read-only directory, a file of another kind: one clear line, nothing lost."""
 
 import sqlite3
 import subprocess
@@ -71,14 +71,18 @@ def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
         Store(tmp_path / "file" / "store")
 
 
-def test_a_newer_store_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "own"), [(99, "format 99"), (1, "format 1"), (0, "no format number")]
+)
+def test_a_store_of_another_format_is_refused(tmp_path: Path, number: int, own: str) -> None:
     sweeping.sweep(str(tmp_path), {"cells": 3})
     connection = sqlite3.connect(tmp_path / "cells.sqlite")
-    connection.execute("PRAGMA user_version=99")
+    connection.execute(f"PRAGMA user_version={number}")
     connection.close()
-    with pytest.raises(StoreError, match=r"newer onegrad \(schema 99; this one knows 2\)"):
+    message = rf"cells\.sqlite: a store with {own}; this version reads format 2: [^\n]*$"
+    with pytest.raises(StoreError, match=message):
         Store(tmp_path)
-    with pytest.raises(StoreError, match="newer onegrad"), Store(tmp_path, create=False) as store:
+    with pytest.raises(StoreError, match=message), Store(tmp_path, create=False) as store:
         store.done()
 
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 from onegrad.exceptions import InvalidInput
 from onegrad.problem import Problem
 
-CELL_FORMAT = 1  # changes if the same JSON comes to mean something else
+CELL_FORMAT = 1  # that of 0.4.0; changes if the same JSON comes to mean something else
 Option = str | float | int | bool
 DTYPES = ("float64", "float32")
 
@@ -80,8 +80,8 @@ class Cell:
     def from_json(cls, text: str) -> Self:
         """Return the cell that this JSON describes."""
         fields = json.loads(text)
-        if fields.pop("format") != CELL_FORMAT:
-            raise InvalidInput("cell", problem="it was described by another version of onegrad")
+        if (number := fields.pop("format")) != CELL_FORMAT:
+            raise InvalidInput("format", number, problem=f"this version reads {CELL_FORMAT}")
         etas, ridges = tuple(fields.pop("etas")), tuple(fields.pop("ridges"))
         problem = Problem(**fields.pop("problem"), eta=etas[0], ridge=ridges[0])
         options = tuple(sorted(fields.pop("options").items()))

@@ -18,7 +18,7 @@ import numpy as np
 from onegrad.exceptions import InvalidInput, printable
 from onegrad.io.npy import read_array
 
-SCHEMA = 2  # changes if the tables do; the first was never published
+STORE_FORMAT = 2  # that of 0.4.0, the first release: later versions read it, too
 APPLICATION_ID = 0x6F6E6567  # "oneg", the kind of SQLite file
 # Seconds to wait for another writer: the 5 of sqlite3 end a runner behind others on a slow disk.
 LOCK_TIMEOUT = 60.0
@@ -123,14 +123,14 @@ def empty_file() -> bytes:
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(TABLES)
         connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version={SCHEMA}")
+        connection.execute(f"PRAGMA user_version={STORE_FORMAT}")
         data = bytearray(connection.serialize())
     data[18:20] = b"\x02\x02"  # SQLite's file format: read and written with a log
     return bytes(data)
 
 
 def open_for_writing(path: Path) -> sqlite3.Connection:
-    """Return a connection to a store of this schema that is safe to write."""
+    """Return a connection to a store of this format that is safe to write."""
     with explained(path):
         connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT, check_same_thread=False)
         try:
@@ -164,7 +164,7 @@ def cell_rows(
 
 @contextmanager
 def open_for_reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Yield a connection to a store of this schema."""
+    """Yield a connection to a store of this format."""
     with (
         explained(path),
         _readable_uri(path) as uri,
@@ -203,18 +203,16 @@ def _decoded(data: bytes) -> str:
 
 
 def _check_kind(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse the files of other programs, of a newer onegrad, and a damaged header."""
-    schema: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    """Refuse the files of other programs, stores of another format, and a damaged header."""
+    number: int = connection.execute("PRAGMA user_version").fetchone()[0]
     application: int = connection.execute("PRAGMA application_id").fetchone()[0]
     if application != APPLICATION_ID:
         raise StoreError(f"{path}: an SQLite file, but not a store of onegrad")
-    if schema > SCHEMA:
-        raise StoreError(
-            f"{path}: written by a newer onegrad (schema {schema}; this one knows {SCHEMA}): "
-            "upgrade onegrad or choose another directory"
-        )
-    if schema < SCHEMA:
-        raise StoreError(f"{path}: damaged: it has cells, but no version; {REPLACE_FILE}")
+    if number != STORE_FORMAT:
+        own = f"format {number}" if number else "no format number"
+        advice = "choose another directory" if number else REPLACE_FILE
+        problem = f"a store with {own}; this version reads format {STORE_FORMAT}"
+        raise StoreError(f"{path}: {problem}: {advice}")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Small fits of both families predict what they predicted when 0.3.0 was released.
+"""Small fits of both families predict what they predicted when the numbers were stored.
 
 Kinks lie on rows, so that the last bit of a product decides on which side such a row is: machines
 that round differently differ by up to 5 % of a deviation, and so do predictions here.

@@ -128,8 +128,10 @@ EDITS = [  # what an attacker changes, and what the refusal says
     (lambda m: m.update({"model.json": b"[1]"}), "not a valid model"),
     (lambda m: m.update({"model.json": nested(500)}), "not a valid model"),
     (lambda m: m.update({"model.json": nested(200_000)}), "not a valid model"),
-    (in_header(lambda h: h.update(format=99)), "this version reads formats 5 and 6"),
-    (in_header(lambda h: h.update(format=4)), "this version reads formats 5 and 6"),
+    (in_header(lambda h: h.update(format=7)), "format 7: written by onegrad 0."),
+    (in_header(lambda h: h.update(format=5)), "; this version reads format 6"),
+    (in_header(lambda h: h.update(format=5, onegrad=[])), "format 5: written by onegrad []; this"),
+    (in_header(lambda h: h.pop("format")), "format None: written by onegrad 0."),
     (in_header(lambda h: h.update(estimator="os.system")), "estimator 'os.system': it is unknown"),
     (in_header(lambda h: h["parameters"].update(evil=1)), "has no argument 'evil'"),
     (in_header(lambda h: h["layer"].update(activation="__import__")), "activation"),
@@ -167,8 +169,7 @@ def test_a_file_edited_without_its_digests_does_not_predict(files, saved):
         in_array("Fty", lambda a: -a),
         in_header(lambda h: h.update(weight=h["weight"] * 2)),
         in_header(lambda h: h.update(labels=1)),
-        in_header(lambda h: h.update(format=5)),
-        in_header(lambda h: h.update(format=4)),  # whatever it says, its digests are compared
+        in_header(lambda h: h.update(format=5)),  # whatever it says, its digests are compared
         lambda m: m.update({"digests.json": b"{}"}),
         lambda m: m.pop("digests.json"),
     ):

@@ -49,7 +49,6 @@ def theory(cell: Cell, _device: str) -> CellValues:
     with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
         prediction = evaluate_theory(cell.problem, **arguments_of(cell))
     values = {q: getattr(prediction, q) for q in ("train", "test", "risk", "kernel_bound")}
-    values["linear"] = prediction.kernel_bound  # as stores of 0.3.0 have it
     bars = {f"{q}_accuracy": getattr(prediction.accuracy, q) for q in ("train", "test")}
     return values | {q: bar for q, bar in bars.items() if np.all(np.isfinite(bar))}
 

@@ -407,14 +407,11 @@ def _flattened(value: Any) -> list[Any]:
 
 def describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the lines of a report, by name, on the rounds and corrections that were chosen."""
-    updates, rounds = (_flattened(choice[key]) for key in ("update", "round"))
-    # version 0.3 could end with gradient steps
-    names = {"neurons": "new neurons", "gradient": "gradient steps"}
-    kinds = " or ".join(name for key, name in names.items() if key in updates)
+    rounds = _flattened(choice["round"])
     fewest, most = min(rounds), max(rounds)
     count = f"{most}" if fewest == most else f"{fewest} to {most}"
     layer = (
-        f"{count} round{'s' * (most != 1)} of {kinds}"
+        f"{count} round{'s' * (most != 1)} of new neurons"
         if most
         else "as drawn, since learning it did not help"
     )

@@ -8,7 +8,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +41,9 @@ from onegrad.tables.model.targets import (
 from onegrad.tables.parts.part import KEYS, ArraySpec, Part, check_arrays
 from onegrad.tables.parts.table import PART_KINDS, name_of
 from onegrad.tables.rows.encoding import Encoding
-from onegrad.tables.rows.kinds import NONE
 from onegrad.tables.rows.sample import Tally
 
-MODEL_FORMAT = 6
-FORMAT_OF_0_3 = 5  # of the first release; formats 1 to 4 were never published, and are not read
+MODEL_FORMAT = 6  # that of 0.4.0, the first release: later versions read it, too
 PROBES = np.sinh(np.linspace(-3.2, 3.1, 32))  # where a function must be what it was: -12 to 11
 
 Specs = dict[str, ArraySpec]
@@ -196,12 +194,10 @@ def read_model(path: str | Path, estimators: Mapping[str, Callable[..., Any]]) -
     """Return the fitted estimator, one of some by name, that `save` wrote; refuse other files."""
     try:
         header, arrays = read_archive(Path(path))
-        if header["format"] not in (FORMAT_OF_0_3, MODEL_FORMAT):
+        if (number := header.get("format")) != MODEL_FORMAT:
             version = f"written by onegrad {header.get('onegrad', '?')!s:.20}"
-            problem = f"{version}; this version reads formats {FORMAT_OF_0_3} and {MODEL_FORMAT}"
-            raise InvalidInput("format", header["format"], problem=problem)
-        if header["format"] == FORMAT_OF_0_3:
-            _translate_from_0_3(header, arrays)
+            problem = f"{version}; this version reads format {MODEL_FORMAT}"
+            raise InvalidInput("format", number, problem=problem)
         header |= {k: numbers_of(v) for k, v in header.items() if k not in ENTRIES_OF_NAMES}
         name, parameters = header["estimator"], header["parameters"]
         if name not in estimators:
@@ -231,52 +227,6 @@ def read_model(path: str | Path, estimators: Mapping[str, Callable[..., Any]]) -
         reason = " ".join(str(error).split())
         problem = f"not a valid model file: {reason:.100}"
     raise InvalidInput(str(path), problem=problem)
-
-
-def _translate_from_0_3(header: dict[str, Any], arrays: Arrays) -> None:
-    """Change what a file of version 0.3 holds to what this version writes."""
-    seeds = [header["tally_seed"], *(facts["seed"] for facts in header["neighbours"])]
-    for column in header["encoding"] or ():  # the text "None" stood for missing values, too
-        means = column["target_means"] = column.pop("statistics")
-        seeds.append(None if means is None else means["seed"])
-        for owner, name in ((column, "categories"), (means or {}, "values")):
-            if owner.get(name):
-                owner[name] = [None if value == NONE else value for value in owner[name]]
-    arrays["predicted"] = arrays.pop("residual_predictions")
-    header["seed"] = next((seed for seed in seeds if seed is not None), 0)
-    header["parts"] = []  # in the order in which they were added up
-
-    def add(part: str, facts: Mapping[str, Any], named: Arrays) -> None:
-        number = len(header["parts"])
-        header["parts"].append({"part": part, **facts})
-        arrays.update({_numbered(f"part_{name}", number): array for name, array in named.items()})
-
-    def of_0_3(prefix: str, names: Iterable[str], number: int = 0) -> Arrays:
-        return {name: arrays[_numbered(prefix + name, number)] for name in names}
-
-    members = len(header["ridges"])
-    for number in range(members):
-        if _numbered("head_coef", number) not in arrays:
-            continue
-        head = {name: array / members for name, array in of_0_3("head_", READOUT, number).items()}
-        W, b = (arrays[_numbered(name, number)] for name in LAYER if name != "step")
-        skip = len(head["coef"]) - len(W)
-        add("head", {}, head | {"coef": head["coef"][:skip]})
-        if (neurons := head["coef"][skip:]).any():  # trained with the first layer
-            named = {"W0": W.T, "b0": b, "W1": neurons, "b1": np.zeros(neurons.shape[1])}
-            named = {name: array.astype(np.float32) for name, array in named.items()}
-            facts = {"first": 0, "bound": header["layer"]["bound"], "layers": 2}
-            add("networks", facts, {"codes": np.zeros((5, 0)), **named})
-    for number, (first, bound, layers) in enumerate(header["networks"]):
-        codes = of_0_3("code_", ("column", "start", "rise", "stop", "fall"), number)
-        named = of_0_3("network_", (f"{x}_{i}" for x in "Wb" for i in range(layers)), number)
-        named = {name.replace("_", ""): array for name, array in named.items()}
-        facts = {"first": first, "bound": bound, "layers": layers}
-        add("networks", facts, {"codes": np.stack([*codes.values()]), **named})
-    if "tree_values" in arrays:
-        add("trees", {}, of_0_3("tree_", ("columns", "thresholds", "values")))
-    for number, facts in enumerate(header["neighbours"]):
-        add("neighbours", facts, of_0_3("near_", ("root", "keys", "points", "t", "w"), number))
 
 
 class ModelReader:
@@ -328,7 +278,7 @@ class ModelReader:
             tally,
             RowChanges(added, removed),
             tuple(self._parts()),
-            float(header.get("weight_unit", 1.0)),
+            float(header["weight_unit"]),
             learned,
             int(header["seed"]),
         )
@@ -350,7 +300,7 @@ class ModelReader:
             raise InvalidInput("classes", problem="they are not distinct and sorted")
         if weights is not None and (weights.shape != values.shape or weights.dtype != np.float64):
             raise InvalidInput("class weights", allowed="one number per class")
-        if re.fullmatch(r"datetime64\[\w+\]", str(header.get("label_type"))):
+        if re.fullmatch(r"datetime64\[\w+\]", str(header["label_type"])):
             values = values.astype(np.int64).view(header["label_type"])
         return ClassTargets(values, weights)
 
@@ -362,8 +312,7 @@ class ModelReader:
     def _members(self, tally: Tally | None) -> Iterator[Member]:
         header, of_layer = self.header, self.header["layer"]
         activation = resolve_activation(of_layer["activation"])
-        values = of_layer.get("activation_values")
-        if values is not None and not np.allclose(activation(PROBES), values, 1e-9, 1e-12):
+        if not np.allclose(activation(PROBES), of_layer["activation_values"], 1e-9, 1e-12):
             problem = "that function has other values here than where the model was saved"
             raise InvalidInput("activation", activation.name, problem=problem)
         skip, bound = bool(of_layer["skip"]), float(of_layer["bound"])

@@ -228,7 +228,7 @@ class Fitted:
     changes: RowChanges = RowChanges()  # rows that came and went since the fit
     parts: tuple[Part, ...] = ()  # of all members, each times its weight and 1/M
     weight_unit: float = 1.0  # in which the weights of rows are
-    learned_from: LearnedRows | None = None  # None in a model of version 0.3
+    learned_from: LearnedRows | None = None  # None where it is frozen
     seed: int = 0  # of the keys of rows
 
     def __repr__(self) -> str:

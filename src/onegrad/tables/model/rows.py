@@ -204,8 +204,7 @@ def with_rows(fitted: Fitted, rows: RowSums) -> Fitted:
             "rows leaves rounding. Targets far outside those of the fit do that at once"
         )
         warn(AssumptionWarning("sums", "y", text))
-    learned_from = fitted.learned_from
-    if learned_from is None or not learned_from.chosen:
+    if fitted.learned_from is None or not fitted.learned_from.chosen:
         changes = replace(changes, added=changes.added + rows.moments[0].rows)
     return replace(
         fitted.with_moments(moments),
