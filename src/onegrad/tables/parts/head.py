@@ -41,9 +41,6 @@ class Head(Part):
     def products_per_row(self) -> int:
         return self.coef.size
 
-    def onnx(self, graph: Any, z: str, /) -> str:
-        return graph("Add", graph("MatMul", z, self.coef), self.intercept)
-
     @classmethod
     def specs(cls, _: Mapping[str, Any]) -> dict[str, ArraySpec]:
         return {"coef": ArraySpec("inputs outputs"), "intercept": ArraySpec("outputs")}

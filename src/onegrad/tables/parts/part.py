@@ -90,11 +90,6 @@ class Part(ABC):
     def products_per_row(self) -> int:
         """Number of products in the time that the scores of one row take."""
 
-    def onnx(self, _graph: Any, _z: str, /) -> str:
-        """Add its nodes to an ONNX graph in which z are scaled inputs; return their output."""
-        problem = f'{type(self).__name__} has no ONNX graph; fit with corrections="none"'
-        raise InvalidInput("model", problem=problem)
-
     @property
     def facts(self) -> dict[str, Any]:
         """Everything but its arrays, as JSON values."""

@@ -24,7 +24,6 @@ from onegrad.tables.fitting.settings import FirstLayerFamily, check_parameter
 from onegrad.tables.model import files
 from onegrad.tables.model import rows as model_rows
 from onegrad.tables.model.fitted import FeatureSpectrum, Fitted
-from onegrad.tables.model.onnx_export import save_onnx
 from onegrad.tables.model.report import Report
 from onegrad.tables.model.targets import LearningTask
 from onegrad.tables.rows.encoding import input_names
@@ -360,15 +359,6 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         if X is None or y is None:
             raise InvalidInput("X, y", problem=f"{kind!r} needs rows that are not in the model")
         return self._pictures[kind](self, ax, X, np.asarray(y))
-
-    def save_onnx(self, path: str | Path) -> None:
-        """Write the fitted networks as an ONNX graph; needs the package `onnx`.
-
-        Its input X is a matrix in double precision. Its output is `predicted`, or `label` (the
-        index of the class) and `probabilities`.
-        """
-        check_is_fitted(self)
-        save_onnx(self.fitted_, path)
 
     def save(self, path: str | Path, rows: str = "sums") -> None:
         """Write the fitted estimator to a file of numbers and JSON, without code.
