@@ -16,7 +16,6 @@ Everything is judged on held-out rows. Inputs come on two scales, and searches t
 where one scale is wrong for a table, ridge leaves its neurons alone.
 """
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
@@ -27,8 +26,6 @@ from sklearn.base import is_classifier
 from onegrad.arrays import Floats, get_ops, to_numpy
 from onegrad.exceptions import check_choice
 from onegrad.functions import resolve_activation
-from onegrad.networks.cost import Cost, product_rate
-from onegrad.parallel.cores import blas_threads
 from onegrad.parallel.threads import thread_map
 from onegrad.tables.first_layer.layer import Layer, gradient_outer_product
 from onegrad.tables.first_layer.neurons import Metric, Neurons, NeuronSampler
@@ -69,12 +66,6 @@ FAST_SEARCH_WIDTH = 400  # with the fast budget
 MAX_SINGLE_SEARCH = 1000  # neurons up to which a width that was asked for is one search
 MAX_NEURONS_PER_ROW = 6  # keeps fits of few rows small; not tuned
 FEW_ROWS = 600  # rows up to which one more member of classes costs next to nothing
-
-# typical numbers: with them an estimate is right within a factor of two on a quiet machine
-TYPICAL_ROUNDS = 0.75  # share of the rounds of a search that is made
-TYPICAL_FURTHER_ROUNDS = 0.15  # of those at full width
-EFFICIENCY = 0.5  # of the operations counted here, relative to a matrix product's
-SQUARE_MATRICES = 5  # of the size of a Gram matrix that are held at once
 
 # share of each kind of new neurons, by whether targets are classes
 NEURON_SHARES: dict[bool, Mapping[str, float]] = {
@@ -217,7 +208,7 @@ def part_learners(p: AlternatingParameters, training_set: TrainingSet) -> dict[s
     if not corrects(p):
         return None
     scaling, outputs = training_set.scaling, training_set.targets.outputs
-    of_rows = len(training_set.keys), 0.0, scaling.columns, scaling.copies, outputs
+    of_rows = len(training_set.keys), scaling.columns, scaling.copies, outputs
     return learners(FitSize(*of_rows, is_classifier(p), p.budget, p.patience))
 
 
@@ -424,53 +415,3 @@ def describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
         if name in choice:
             lines.append((name, kind.detail.format(listed("{}", choice[name]))))
     return lines
-
-
-def round_flops(n: float, d: float, N: float) -> float:
-    r"""Operations of a round of a search for N neurons on n rows of d inputs.
-
-    .. math:: n N^2 + 2 N^3 + 11\,n d N
-
-    for the Gram matrix, the factors of a few ridges with the worth of each neuron, and the features
-    of the layer and of its entrants.
-    """
-    return n * N**2 + 2 * N**3 + 11 * n * d * N
-
-
-def estimated_cost(
-    p: AlternatingParameters,
-    rows: int,
-    sampled: int,
-    inputs: int,
-    outputs: int,
-    hold_out: float,
-) -> Cost:
-    """Estimate what a fit costs on this machine; `inputs` are those after encoding.
-
-    Bytes are features of all rows, written and read once each. Seconds of a processor follow from
-    the rate of products that is measured here.
-    """
-    capacity = plan(p, sampled, outputs)
-    copies = 1 + (capacity.scale == "both")
-    of_parameters = is_classifier(p), p.budget, p.patience
-    size = FitSize(sampled, hold_out, inputs, copies, outputs, *of_parameters)
-    d, N = copies * inputs, capacity.width
-    width = N + d
-    searched = min(size.learned, (1 - hold_out) * SEARCH_ROWS[p.budget])
-    per_round = round_flops(searched, inputs, N / capacity.searches)
-    flops = capacity.searches * (1 + TYPICAL_ROUNDS * capacity.rounds) * per_round
-    if capacity.searches > 1:
-        further = 1 + TYPICAL_FURTHER_ROUNDS * capacity.rounds
-        flops += further * round_flops(searched, d, N)
-    if corrects(p):
-        flops += sum(learner.flops(size) for learner in learners(size).values())
-    flops += searched * width**2  # spectrum of the untrained layer
-    flops += rows * (width**2 + 2 * d * N) + width**3  # second pass and readout
-    flops *= capacity.members
-    held_out_features = hold_out * min(sampled, SEARCH_ROWS[p.budget]) * width
-    of_sample = sampled * (3 * d + 2 * outputs)
-    memory = 8 * ((capacity.members + SQUARE_MATRICES) * width**2 + held_out_features + of_sample)
-    with blas_threads(1):
-        rate = product_rate(clock=time.process_time)
-    seconds = flops / (EFFICIENCY * rate)
-    return Cost(flops, 16.0 * rows * width * capacity.members, int(memory), seconds)

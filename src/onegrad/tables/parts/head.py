@@ -21,7 +21,6 @@ from onegrad.tables.rows.sample import RowKeys
 MAX_LINEAR_ROWS, MAX_LINEAR_NUMBERS = 2000, 400_000  # up to which inputs alone are tried, too
 MIN_CLASS_SHARE = 1e-3  # of a class that no row has
 MAX_LOGISTIC_STEPS = 500  # of L-BFGS
-TYPICAL_LOGISTIC_STEPS = 50  # that are made
 
 
 @dataclass(frozen=True)
@@ -66,10 +65,6 @@ class LogisticRegression(Learner):
             judged = logistic_regression(fit.training_set)
             rows = fit.training_set.without_held_out
             yield Trial(judged(fit.judged.held_out.z), judged, lambda: [logistic_regression(rows)])
-
-    def flops(self, size: FitSize) -> float:
-        """Two fits, each of which takes the rows twice in a step."""
-        return 8.0 * TYPICAL_LOGISTIC_STEPS * size.learned * size.inputs * size.outputs
 
 
 def logistic_regression(training_set: TrainingSet) -> Head:

@@ -23,18 +23,12 @@ class FitSize:
     """The size of a fit, which decides how parts are learned."""
 
     rows: int  # of the sample
-    hold_out: float  # share of them
     inputs: int  # on one scale
     copies: int  # scales
     outputs: int
     labels: bool
     budget: str  # "fast", "default" or "best"
     patience: int | None = None  # without improvement; None: that of each part
-
-    @property
-    def learned(self) -> float:
-        """Number of rows that are not held out."""
-        return (1 - self.hold_out) * self.rows
 
 
 @dataclass(frozen=True)
@@ -96,7 +90,3 @@ class Learner(ABC):
     @abstractmethod
     def trials(self, fit: PartFit) -> Iterable[Trial]:
         """Yield what held-out rows choose from: nothing where it cannot help."""
-
-    @abstractmethod
-    def flops(self, size: FitSize) -> float:
-        """Number of operations of a product in the time that it typically takes."""

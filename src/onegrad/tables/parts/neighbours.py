@@ -25,7 +25,7 @@ from onegrad.exceptions import InvalidInput
 from onegrad.tables.first_layer.layer import gradient_outer_product
 from onegrad.tables.first_layer.scaling import row_slices
 from onegrad.tables.fitting.training_set import TrainingSet, metric_rows
-from onegrad.tables.parts.learner import FitSize, Learner, PartFit, Trial
+from onegrad.tables.parts.learner import Learner, PartFit, Trial
 from onegrad.tables.parts.part import KEYS, ArraySpec, NamedArrays, RowPart
 from onegrad.tables.rows.sample import WEIGHT_ROUNDING, KeyedRows, RowKeys
 
@@ -142,11 +142,6 @@ class NeighbourSearch(Learner):
         rows = fit.training_set.without_held_out.fit
         near = NearbyRows(fit.training_set.keys, points(rows.z, root), rows.t, rows.w)
         return [Neighbours(root, count, 1.0, near.nearby())]
-
-    def flops(self, size: FitSize) -> float:
-        """Distances of held-out rows to all others."""
-        d = min(size.copies * size.inputs, MAX_DIRECTIONS)
-        return 2.0 * (size.rows - size.learned) * size.rows * d
 
 
 def metric_root(fit: PartFit) -> Floats:

@@ -51,7 +51,6 @@ FIRST_OUTPUTS = 0.3  # size of the outputs before the first step
 MANY_ROWS_REPEATS = 3
 MAX_LAYERS = 8  # of a network in a file
 CODED = 1  # number of their random numbers
-TYPICAL_EPOCHS_SHARE = 0.6  # of the epochs, which are made
 
 
 @dataclass(frozen=True)
@@ -211,11 +210,6 @@ class CodedTraining(Learner):
             return [first, *([] if progress.stopped else further)]
 
         yield Trial(first(fit.judged.held_out.z), first, relearn)
-
-    def flops(self, size: FitSize) -> float:
-        seen = size.inputs + min(MAX_RAMPS * size.inputs, MAX_CODES)
-        weights = sum(a * b for a, b in pairwise([seen, *self.hidden, size.outputs]))
-        return TYPICAL_EPOCHS_SHARE * self.epochs * self.networks * size.learned * 6 * weights
 
 
 def tree_thresholds(rows: ScaledRows, targets: Targets, columns: int) -> Floats:

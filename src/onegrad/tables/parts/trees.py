@@ -47,8 +47,6 @@ ROW_SHARE, COLUMN_SHARE = 0.8, 0.7  # of rows and inputs that a tree's questions
 MAX_TREE_CELLS, MAX_TREE_COLUMNS = 200_000, 32  # rows times inputs, and inputs, of these at most
 CHECK_PERIOD = 10  # trees between two looks at the held-out rows
 BOOSTED = 2  # number of their random numbers
-TYPICAL_TREES_SHARE = 0.7  # of the trees, which count
-OPERATIONS_PER_CELL = 60  # of a product, in the time that a tree takes for a row and an input
 
 
 def leaf_numbers(answers: Any) -> Leaves:
@@ -133,13 +131,6 @@ class Boosting(Learner):
             return [trees if progress.stopped else again]
 
         yield Trial(trees(fit.judged.held_out.z), trees, relearn)
-
-    def flops(self, size: FitSize) -> float:
-        columns = min(size.inputs, MAX_TREE_COLUMNS)
-        cells = min(size.learned * columns, MAX_TREE_CELLS) * self.depth
-        per_tree = OPERATIONS_PER_CELL * (cells + size.learned * size.outputs)
-        # grown twice, without the held-out rows and with them
-        return 2 * TYPICAL_TREES_SHARE * self.trees * per_tree
 
 
 @dataclass(frozen=True)

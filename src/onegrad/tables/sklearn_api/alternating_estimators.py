@@ -4,7 +4,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from onegrad.exceptions import named_arguments
-from onegrad.networks.cost import Cost
 from onegrad.tables.first_layer import alternating
 from onegrad.tables.first_layer.alternating import SAMPLE_ROWS, AlternatingParameters
 from onegrad.tables.sklearn_api.base import FeatureLearner
@@ -19,17 +18,6 @@ class _Alternating(AlternatingParameters, FeatureLearner):
 
     def _sample_rows(self) -> int | None:
         return SAMPLE_ROWS[self.budget] if self.sample_rows is None else self.sample_rows
-
-    def estimate_cost(self, rows: int, columns: int, outputs: int = 1) -> Cost:
-        """Estimate operations, memory and processor seconds of a fit on this machine.
-
-        Parameters
-        ----------
-        rows, columns : shape of the data; a categorical column counts once per category.
-        outputs : number of targets, or of classes if there are more than two.
-        """
-        sizes = rows, min(rows, self._sample_rows() or rows), columns, outputs
-        return alternating.estimated_cost(self, *sizes, self.hold_out)
 
 
 @with_shared_sections
