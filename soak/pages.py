@@ -18,7 +18,7 @@ from soak import forgeries, mutations
 from soak.ledger import AttackCounts, attempt
 
 HOST = b"127.0.0.1:8321"
-REFUSED = (400, 403, 404, 405, 409, 413, 414, 421, 422, 503)
+REFUSED = (400, 403, 404, 405, 409, 413, 414, 422, 503)
 PATHS = ("/api/instant", "/api/code", "/api/controls", "/api/spectrum", "/api/here", "/api/curve",
          "/api/simulations/x", "/static/app.js", "/", "/api/../api/instant")  # fmt: skip
 PATH_PROBABILITIES = (0.3, 0.25, 0.03, 0.2, 0.01, 0.01, 0.05, 0.05, 0.05, 0.05)

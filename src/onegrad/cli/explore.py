@@ -44,8 +44,7 @@ def run(args: argparse.Namespace) -> None:
     import uvicorn
 
     from onegrad.explorer.controls import read_whole
-    from onegrad.explorer.guard import LOOPBACK_HOSTS, ImpatientProtocol
-    from onegrad.explorer.server import create_app
+    from onegrad.explorer.server import LOOPBACK_HOSTS, create_app
 
     listener = _listen(args.host, read_whole("--port", args.port, 0, 65535))
     host, port = listener.getsockname()[:2]
@@ -58,10 +57,9 @@ def run(args: argparse.Namespace) -> None:
     sys.stdout.flush()
     if not local:
         print_note("onegrad explore", "other machines can reach this page")
-    app = create_app(hosts=LOOPBACK_HOSTS if local else None)
+    app = create_app(hosts=LOOPBACK_HOSTS if local else ["*"])
     config = uvicorn.Config(
         app,
-        http=ImpatientProtocol,
         log_level="error" if os.environ.get("ONEGRAD_TRACEBACK") else "critical",
         timeout_graceful_shutdown=1,
         server_header=False,

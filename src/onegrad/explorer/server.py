@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
@@ -19,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 from onegrad.exceptions import InvalidInput, NotConverged, check_choice
 from onegrad.explorer import api, recompute
 from onegrad.explorer.controls import control_of, control_table, read_problem, read_whole
-from onegrad.explorer.guard import LOOPBACK_HOSTS, Guard
+from onegrad.explorer.guard import Guard
 from onegrad.explorer.simulation_jobs import Busy, Job, Simulations
 from onegrad.explorer.simulation_runs import CONFIRM_SECONDS, estimate_seconds, read_run
 from onegrad.explorer.workers import Workers
@@ -27,6 +28,7 @@ from onegrad.networks.cost import network_rate
 from onegrad.problem import Problem
 
 STATIC = Path(__file__).parent / "static"
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost")
 
 
 @dataclass(frozen=True)
@@ -112,15 +114,18 @@ class Routes:
 
 
 def create_app(
-    hosts: frozenset[str] | None = LOOPBACK_HOSTS,
+    hosts: Sequence[str] = LOOPBACK_HOSTS,
     workers: Workers | None = None,
     simulations: Simulations | None = None,
 ) -> Starlette:
-    """Return the application; `hosts` are the Host names that it answers to (None: any)."""
+    """Return the application; `hosts` are the Host names that it answers to ("*": any).
+
+    Those of other names are refused: a page elsewhere may give its own name this address.
+    """
     routes = Routes(workers or Workers(), simulations or Simulations())
     return Starlette(
         routes=routes.all(),
-        middleware=[Middleware(Guard, hosts=hosts)],
+        middleware=[Middleware(Guard), Middleware(TrustedHostMiddleware, allowed_hosts=hosts)],
         exception_handlers={
             Busy: _error_response(409),
             InvalidInput: _error_response(422),
