@@ -207,9 +207,16 @@ def part_learners(p: AlternatingParameters, training_set: TrainingSet) -> dict[s
     """Return the learner of each part by name; None where there are no corrections."""
     if not corrects(p):
         return None
-    scaling, outputs = training_set.scaling, training_set.targets.outputs
-    of_rows = len(training_set.keys), scaling.columns, scaling.copies, outputs
-    return learners(FitSize(*of_rows, is_classifier(p), p.budget, p.patience))
+    size = FitSize(
+        rows=len(training_set.keys),
+        inputs=training_set.scaling.columns,
+        copies=training_set.scaling.copies,
+        outputs=training_set.targets.outputs,
+        labels=is_classifier(p),
+        budget=p.budget,
+        patience=p.patience,
+    )
+    return learners(size)
 
 
 def learn(

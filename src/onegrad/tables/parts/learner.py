@@ -18,7 +18,7 @@ MANY_ROWS = 8_000  # from which larger parts, and further searches for neurons, 
 MANY_CLASSES = 10  # from which they do
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FitSize:
     """The size of a fit, which decides how parts are learned."""
 
@@ -28,7 +28,7 @@ class FitSize:
     outputs: int
     labels: bool
     budget: str  # "fast", "default" or "best"
-    patience: int | None = None  # without improvement; None: that of each part
+    patience: int | None  # without improvement; None: that of each part
 
 
 @dataclass(frozen=True)
