@@ -94,7 +94,9 @@ def cell(path: Path, number: int, rows: int, name: str) -> Cell | None:
 def measure(args: argparse.Namespace) -> list[Cell]:
     """All cells that were asked for: those in the file, then the others, which are added to it."""
     args.out.parent.mkdir(parents=True, exist_ok=True)
-    results = [json.loads(line) for line in args.out.open()] if args.out.exists() else []
+    results = (
+        [json.loads(line) for line in args.out.open(encoding="utf-8")] if args.out.exists() else []
+    )
     if args.data is None:
         return results
     results = [c for c in results if c["rows"] == args.rows and c["split"] < args.splits]
@@ -107,7 +109,7 @@ def measure(args: argparse.Namespace) -> list[Cell]:
         result = cell(args.data / f"{name}.npz", number, args.rows, without)
         if result is not None:
             results.append(result)
-            with args.out.open("a") as file:
+            with args.out.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(result) + "\n")
             print(f"{name:14s} {number} without {without:27s} {result['error']:.5f} "
                   f"{result['seconds']:.1f} s", flush=True)  # fmt: skip

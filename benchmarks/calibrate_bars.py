@@ -250,7 +250,7 @@ def table(rows: Sequence[Rows], coefficients: dict[Neglected, tuple[float, float
 def write(coefficients: dict[Neglected, tuple[float, float]]) -> None:
     """Write the coefficients, one term per line."""
     lines = (f' "{term.name.lower()}": {json.dumps(pair)}' for term, pair in coefficients.items())
-    COEFFICIENTS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    COEFFICIENTS.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
 
 
 def main() -> None:

@@ -218,13 +218,13 @@ def sweeps(record: Record) -> None:
     """Record a store's keys and numbers through the command line."""
     with tempfile.TemporaryDirectory() as folder:
         spec, table = Path(folder) / "small.toml", Path(folder) / "small.csv"
-        spec.write_text(SWEEP)
+        spec.write_text(SWEEP, "utf-8")
         command = [sys.executable, "-m", "onegrad", "sweep"]
         store = ["--store", str(Path(folder) / "store")]
         subprocess.run([*command, "run", str(spec), *store], check=True, capture_output=True)
         export = ["export", str(spec), *store, "--format", "csv", "--out", str(table)]
         subprocess.run([*command, *export], check=True, capture_output=True)
-        with table.open(newline="") as file:
+        with table.open(newline="", encoding="utf-8") as file:
             rows = sorted(csv.DictReader(file), key=lambda row: (row["key"], row["seed"]))
     for i, row in enumerate(rows):
         for column in row.keys() - PROVENANCE:

@@ -79,7 +79,9 @@ def main() -> None:
     parser.add_argument("--cells", type=Path, default=ROOT / "benchmarks/measured/real_data.jsonl")
     parser.add_argument("--out", type=Path, default=ROOT / "docs/images/real-data.svg")
     args = parser.parse_args()
-    cells = [cell for cell in map(json.loads, args.cells.open()) if cell["rows"] == ROWS]
+    cells = [
+        cell for cell in map(json.loads, args.cells.open(encoding="utf-8")) if cell["rows"] == ROWS
+    ]
     mpl.rcParams["svg.hashsalt"] = "onegrad"  # the same bytes for the same results
     figure = draw(cells)
     figure.savefig(args.out, metadata={"Date": None} if args.out.suffix == ".svg" else None)

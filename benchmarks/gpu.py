@@ -290,7 +290,7 @@ def main() -> None:
     if "rounds" in args.parts:
         numbers["rounds"] = rounds(args.device, args.small)
     if args.json:
-        args.json.write_text(json.dumps(numbers, indent=1) + "\n")
+        args.json.write_text(json.dumps(numbers, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -149,7 +149,7 @@ def main(argv: list[str] | None = None) -> int:
     if unknown := [name for name in names if name not in published]:
         parser.error(f"--sets {unknown[0]}: the file has {', '.join(published)}")
     key = next(key for key in MEASURES if key in published[names[0]])
-    lines = args.out.read_text().splitlines() if args.out.exists() else []
+    lines = args.out.read_text("utf-8").splitlines() if args.out.exists() else []
     cells = [json.loads(line) for line in lines]
     done = {(cell["set"], cell["fit_on"], cell["budget"]): cell for cell in cells}
     scores = {}

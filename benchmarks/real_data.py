@@ -207,7 +207,9 @@ def arguments(description: str, out: str) -> argparse.Namespace:
 def measure(args: argparse.Namespace, sets: list[str]) -> list[dict[str, Any]]:
     """All cells of these sets: those in the file, then the others, which are added to it."""
     args.out.parent.mkdir(parents=True, exist_ok=True)
-    results = [json.loads(line) for line in args.out.open()] if args.out.exists() else []
+    results = (
+        [json.loads(line) for line in args.out.open(encoding="utf-8")] if args.out.exists() else []
+    )
     results = [c for c in results if c["rows"] == args.rows and c["split"] < args.splits]
     done = {(c["set"], c["model"], c["split"]) for c in results}
     jobs = [
@@ -219,7 +221,7 @@ def measure(args: argparse.Namespace, sets: list[str]) -> list[dict[str, Any]]:
     ]
     for result in cells(jobs, args.jobs):
         results.append(result)
-        with args.out.open("a") as file:
+        with args.out.open("a", encoding="utf-8") as file:
             file.write(json.dumps(result) + "\n")
         print(f"{result['set']:12s} {result['model']:30s} {result['split']} "
               f"{result['error']:.4f} {result['seconds']:.1f} s", flush=True)  # fmt: skip

@@ -147,7 +147,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore", og.AssumptionWarning)
     path = options.out / "real_inputs.json"
-    cases = json.loads(path.read_text()) if path.exists() else []
+    cases = json.loads(path.read_text("utf-8")) if path.exists() else []
     for kind in options.kinds:
         for name in ("digits", "mnist", "fashion") if options.data else ("digits",):
             X = pixels(name, options.data)
@@ -155,7 +155,7 @@ def main() -> None:
             case = compare(name, kind, rows, options.seeds)
             others = [c for c in cases if (c["inputs"], c["kind"]) != (name, kind)]
             cases = sorted([*others, case], key=lambda c: (KINDS.index(c["kind"]), -c["n"]))
-            path.write_text(json.dumps(cases, indent=1) + "\n")
+            path.write_text(json.dumps(cases, indent=1) + "\n", "utf-8")
     print_table(cases)
     draw(cases, options.out / "images" / "real_inputs.png")
 

@@ -51,7 +51,7 @@ def read_settings(path: Path) -> list[Setting]:
 
     Halves go by the parity of the id, or of id // 2 in a file that has odd ids only.
     """
-    rows = [_with_steps(i, row) for i, row in enumerate(json.loads(path.read_text()))]
+    rows = [_with_steps(i, row) for i, row in enumerate(json.loads(path.read_text("utf-8")))]
     divisor = 1 if any(row["id"] % 2 == 0 for row in rows) else 2
     return [
         Setting(
@@ -81,7 +81,7 @@ def _with_steps(place: int, row: dict[str, Any]) -> dict[str, Any]:
 def write_settings(path: Path, rows: Iterable[dict[str, Any]]) -> None:
     """Write rows as a JSON list with one setting per line."""
     lines = ",\n".join(json.dumps(row) for row in rows)
-    path.write_text(f"[\n{lines}\n]\n")
+    path.write_text(f"[\n{lines}\n]\n", "utf-8")
 
 
 def named_files(names: Sequence[Path]) -> list[Path]:

@@ -85,7 +85,7 @@ class Run:
 
 def groups_of(path: Path) -> Iterator[tuple[str, list[Run]]]:
     """Yield the groups of a file with their runs."""
-    content = json.loads(path.read_text())
+    content = json.loads(path.read_text("utf-8"))
     groups = content.get("groups") or {path.stem.removeprefix("uniform_"): content["settings"]}
     if path.stem == SUMMED_BY_ACTIVATION:
         kinds = defaultdict(list)
@@ -124,7 +124,7 @@ def print_settings(path: Path) -> None:
 
 def simulate_again(path: Path, networks: int, device: str) -> None:
     """Replace the means and standard errors of a file by those of other networks."""
-    content = json.loads(path.read_text())
+    content = json.loads(path.read_text("utf-8"))
     rows = [row for group in content.get("groups", {"": content.get("settings")}).values()
             for row in group]  # fmt: skip
     for row in rows:
@@ -144,7 +144,7 @@ def simulate_again(path: Path, networks: int, device: str) -> None:
             row[name] = pairs.reshape(np.shape(row[name])).tolist()
     content["about"] = ABOUT.format(networks=networks)
     one_setting_per_line = json.dumps(content).replace('{"problem"', '\n {"problem"')
-    path.write_text(one_setting_per_line + "\n")
+    path.write_text(one_setting_per_line + "\n", "utf-8")
 
 
 def draw(path: Path) -> None:
@@ -154,7 +154,7 @@ def draw(path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    rows = json.loads((NUMBERS / f"{SUMMED_BY_ACTIVATION}.json").read_text())["settings"]
+    rows = json.loads((NUMBERS / f"{SUMMED_BY_ACTIVATION}.json").read_text("utf-8"))["settings"]
     figure, axes = plt.subplots(2, 2, figsize=(9, 6.4), constrained_layout=True)
     alpha = np.linspace(-0.1, 0.5, 61)
     for ax, i in zip(axes.flat, IN_FIGURE, strict=True):

@@ -168,7 +168,7 @@ def main() -> None:
     if options.worst:
         print_worst(rows, options.worst)
     if options.json:
-        options.json.write_text(json.dumps(rows))
+        options.json.write_text(json.dumps(rows), "utf-8")
 
 
 if __name__ == "__main__":

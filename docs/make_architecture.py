@@ -25,7 +25,7 @@ Graph = dict[str, set[str]]
 
 def layers() -> list[list[str]]:
     """Return the rooms from top to bottom, as the import contract lists them."""
-    config = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     (contract,) = config["tool"]["importlinter"]["contracts"]
     return [[name.strip() for name in row.split("|")] for row in contract["layers"]]
 
@@ -37,7 +37,7 @@ def imports() -> Graph:
         room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
         if room not in graph:
             continue  # __init__.py of the package itself
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             for name in imported_names(node):
                 parts = name.split(".")
                 if parts[0] == "onegrad" and len(parts) > 1 and parts[1] in graph:
@@ -71,7 +71,7 @@ def sentence(room: str) -> str:
     """Return the first sentence of a room's docstring."""
     package = SOURCE / room / "__init__.py"
     path = package if package.exists() else SOURCE / f"{room}.py"
-    text = ast.get_docstring(ast.parse(path.read_text())) or ""
+    text = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
     return text.split("\n\n")[0].replace("\n", " ").split(". ")[0].rstrip(".")
 
 
@@ -111,5 +111,5 @@ def draw() -> str:
 
 
 if __name__ == "__main__":
-    PICTURE.write_text(draw())
+    PICTURE.write_text(draw(), "utf-8")
     print(f"{PICTURE.relative_to(ROOT)} written")

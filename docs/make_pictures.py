@@ -369,7 +369,7 @@ def optima() -> plt.Figure:
 def performance() -> plt.Figure:
     """Speed and error of the precisions on a GPU; the file of numbers names its commands."""
     colours = {"exact": "0.6", "single": BLUE, "fast": ORANGE}
-    numbers = json.loads(MEASURED.read_text())
+    numbers = json.loads(MEASURED.read_text("utf-8"))
     with plt.rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
         figure, (speed, error) = plt.subplots(1, 2, figsize=(9.5, 3.4), width_ratios=(1.5, 1))
         cases = list(CASES_OF_A_GPU)

@@ -96,7 +96,7 @@ def _command(
         code, stderr = 0, ""
     if code == 0:
         code, stderr = run_command(["apply", str(model), str(applied), "--out", str(out)])
-        if code == 0 and set(out.read_text().lower().split()) & NOT_NUMBERS:
+        if code == 0 and set(out.read_text("utf-8").lower().split()) & NOT_NUMBERS:
             counts.fault("wrong", where, "predictions that are not numbers, exit code 0")
     if code not in (0, 1, 2) or not _in_one_line(code, stderr):
         counts.fault("foreign", where, f"exit code {code}: {stderr}")

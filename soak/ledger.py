@@ -86,7 +86,7 @@ class Ledger:
         self.counts: dict[str, AttackCounts] = {}
         self.done: dict[str, list[int]] = {}
         if path.exists():
-            content = json.loads(path.read_text())
+            content = json.loads(path.read_text("utf-8"))
             if content["seed"] != seed:
                 there = content["seed"]
                 raise SystemExit(f"soak: {path} is of seed {there}: remove it, or use that seed")
@@ -108,7 +108,7 @@ class Ledger:
         content["tallies"] = {name: vars(counts) for name, counts in self.counts.items()}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         draft = self.path.with_suffix(".new")
-        draft.write_text(json.dumps(content))
+        draft.write_text(json.dumps(content), "utf-8")
         draft.replace(self.path)
 
 
@@ -117,7 +117,7 @@ def read_ledgers(paths: Iterable[Path]) -> dict[str, AttackCounts]:
     total: dict[str, AttackCounts] = {}
     seen: dict[tuple[int, str, int], Path] = {}
     for path in paths:
-        ledger = Ledger(path, json.loads(path.read_text())["seed"])
+        ledger = Ledger(path, json.loads(path.read_text("utf-8"))["seed"])
         for attack, chunks in ledger.done.items():
             for chunk in chunks:
                 if (key := (ledger.seed, attack, chunk)) in seen:

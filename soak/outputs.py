@@ -45,7 +45,7 @@ FILES = {
 
 def make_inputs(folder: Path) -> None:
     """Make the files that the commands read; `folder` is the current one."""
-    (folder / "grid.toml").write_text(SPEC)
+    (folder / "grid.toml").write_text(SPEC, "utf-8")
     X = np.random.default_rng(0).standard_normal((50, 3))
     np.savez(folder / "rows.npz", X=X, y=X[:, 0])
     for command in (f"{FIT} --no-card --out y.model", "sweep run grid.toml --store store"):

@@ -104,7 +104,7 @@ def start_runner(
     """Start `onegrad sweep run` on so many processes; return it, and whether from scratch."""
     spec = directory.with_name(f"{directory.name}.toml")
     seeds = 2 * size["cells"]
-    spec.write_text(sweeping.rehearsal_toml(seeds, size["wait"], size["numbers"], 2))
+    spec.write_text(sweeping.rehearsal_toml(seeds, size["wait"], size["numbers"], 2), "utf-8")
     command = ["sweep", "run", str(spec), "--store", str(directory)]
     commit()  # once, not in every fork
     from_scratch = bool(rng.random() < SCRATCH_SHARE)
@@ -131,7 +131,7 @@ Identity = tuple[int, str]  # a process's number and when it started: numbers ar
 def children_of(parent: int) -> set[Identity]:
     """Return the processes that a process has started and not yet reaped."""
     try:
-        pids = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        pids = Path(f"/proc/{parent}/task/{parent}/children").read_text("utf-8").split()
     except OSError:
         return set()
     return {(int(pid), start) for pid in pids if (start := _start_of(int(pid)))}
@@ -145,7 +145,7 @@ def still_alive(process: Identity) -> bool:
 def _start_of(pid: int) -> str:
     """Return when a process started, in ticks of the kernel; "" if it has ended."""
     try:
-        state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        state, *fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
     except OSError:
         return ""
     return "" if state == "Z" else fields[18]

@@ -66,7 +66,7 @@ def sweep(directory: str, arguments: dict[str, Any], said: str = "", gate: Any =
         quiet = TerminalProgress(quiet=True)
         summary = run_cells(cells, store, MEASURES, with_processes(1), progress=quiet)
     if said:
-        Path(said).write_text(json.dumps(summary.__dict__))
+        Path(said).write_text(json.dumps(summary.__dict__), "utf-8")
 
 
 def start(target: Callable[..., None], *args: Any) -> Any:
@@ -105,14 +105,14 @@ def complain(said: str, work: Callable[[], None]) -> None:
     """Do the work and write down the kind and text of the exception that it raised."""
     try:
         work()
-        Path(said).write_text("nothing was raised")
+        Path(said).write_text("nothing was raised", "utf-8")
     except Exception as error:
-        Path(said).write_text(f"{type(error).__name__}: {error}")
+        Path(said).write_text(f"{type(error).__name__}: {error}", "utf-8")
 
 
 def sweep_on_full_disk(directory: str, limit: int, arguments: dict[str, Any], said: str) -> None:
     """As on a full disk: the kernel refuses to let any file grow beyond `limit` bytes."""
-    with Path(said).open("w"):
+    with Path(said).open("w", encoding="utf-8"):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # write() then fails with EFBIG
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     complain(said, lambda: sweep(directory, arguments))

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+import onegrad
 from soak import sweeping
 from soak.ledger import AttackCounts
 from soak.processes import PROGRAM, environment
 
+PACKAGE = str(Path(onegrad.__file__).parent)  # its folder: a checkout may be called the same
 COMMANDS = (
     ["sweep", "run", "s.toml", "--store", "store"],
     ["predict", "--alpha", "0:0.5:41"],
@@ -38,7 +40,9 @@ def interrupt(rng: np.random.Generator, count: int, where: str) -> AttackCounts:
     """Send Ctrl-C to a command and its group: one line and 130, or it had ended already."""
     counts = AttackCounts()
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "s.toml").write_text(sweeping.rehearsal_toml(30, wait=0.2, numbers=600))
+        Path(folder, "s.toml").write_text(
+            sweeping.rehearsal_toml(30, wait=0.2, numbers=600), "utf-8"
+        )
         for i in range(count):
             command = COMMANDS[int(rng.integers(len(COMMANDS)))]
             name = f"{where}.{i} {' '.join(command)}"
@@ -73,7 +77,7 @@ def _judge_interrupt(
 ) -> None:
     complained = "Traceback" in told or "Exception ignored" in told
     before_us = "init_import_site" in told  # which loads site-packages
-    if complained and (before_us or not any(w in told for w in ("onegrad/", "site-packages"))):
+    if complained and (before_us or not any(w in told for w in (PACKAGE, "site-packages"))):
         counts.ends["in Python's own start"] += 1  # which nobody can catch
     elif complained:
         counts.fault("foreign", name, told)
@@ -97,7 +101,9 @@ def close_streams(rng: np.random.Generator, count: int, where: str) -> AttackCou
     """Run commands with closed, full or narrow streams: the exit code is that of the work."""
     counts = AttackCounts()
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "s.toml").write_text(sweeping.rehearsal_toml(4, wait=0.0, numbers=600))
+        Path(folder, "s.toml").write_text(
+            sweeping.rehearsal_toml(4, wait=0.0, numbers=600), "utf-8"
+        )
         for i in range(count):
             command = SHORT_COMMANDS[int(rng.integers(len(SHORT_COMMANDS)))]
             streams = STREAMS[int(rng.integers(len(STREAMS)))]

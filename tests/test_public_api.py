@@ -84,7 +84,7 @@ def test_help_shows_every_function():
 
 def types_of(script: str, folder: Path) -> tuple[list[str], list[str]]:
     """What mypy reveals in a user's script, and its complaints."""
-    (folder / "script.py").write_text(script)
+    (folder / "script.py").write_text(script, "utf-8")
     cache = Path(__file__).parents[1] / ".mypy_cache" / "scripts"
     command = ["mypy", "--config-file=", f"--cache-dir={cache}", "--ignore-missing-imports"]
     run = subprocess.run(

@@ -51,7 +51,7 @@ def folder(tmp_path):
         np.savez(tmp_path / f"{name}.npz", X=X, y=y)
         scores = {"perfect": 0.0, "hopeless": 1e6}
         sets[name] = {"rows": ROWS, "published_rmse": scores, "train+val": {"rmse": -1.0}}
-    (tmp_path / "published.json").write_text(json.dumps({"sets": sets}))
+    (tmp_path / "published.json").write_text(json.dumps({"sets": sets}), "utf-8")
     return tmp_path
 
 
@@ -63,7 +63,7 @@ def options(folder):
 def test_the_estimator_is_ranked_beside_them(folder, capsys):
     assert published.main(options(folder)) == 0
     assert "| 2 | onegrad | 2.00 |" in capsys.readouterr().out
-    cells = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
+    cells = [json.loads(line) for line in (folder / "out.jsonl").read_text("utf-8").splitlines()]
     assert [cell["set"] for cell in cells] == ["flat", "steep"]
     arrays = np.load(folder / "flat.npz")
     train, val, test = published.split(arrays["y"])

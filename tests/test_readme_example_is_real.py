@@ -189,9 +189,9 @@ def check_command(line: str, monkeypatch) -> None:
         monkeypatch.setattr(importlib.import_module(f"onegrad.cli.{rest[0]}"), "run", lambda _: 0)
         assert main(rest) == 0
     elif program == "make":
-        assert re.search(rf"^{rest[0]}:.*##", (ROOT / "Makefile").read_text(), re.M), line
+        assert re.search(rf"^{rest[0]}:.*##", (ROOT / "Makefile").read_text("utf-8"), re.M), line
     elif program == "pip":
-        extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
         named = re.fullmatch(r"(?:onegrad|\.)(?:\[(\w+)\])?", rest[1])
         assert named and (named[1] or "test") in extras["optional-dependencies"], line
     elif program == "python":

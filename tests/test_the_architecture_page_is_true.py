@@ -1,7 +1,7 @@
-"""docs/architecture.md: the picture is drawn from the imports, the ways are walked.
+"""docs/architecture.md: the picture is drawn from the imports, the call paths are traced.
 
-A way lists functions as `file:function`. Each way is walked in a process of its own under a trace
-(docs/ways.py); the functions of the page's scripts are looked up alone.
+A call path lists functions as `file:function`. Each is traced in a process of its own
+(docs/call_paths.py); the functions of the page's scripts are looked up alone.
 """
 
 import ast
@@ -16,18 +16,18 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "onegrad"
 sys.path.insert(0, str(ROOT / "docs"))
 
+import call_paths  # noqa: E402
 import make_architecture  # noqa: E402
-import ways  # noqa: E402
 
-PAGE = ways.PAGE.read_text(encoding="utf-8")
-LISTED = ways.listed(PAGE)
+PAGE = call_paths.PAGE.read_text(encoding="utf-8")
+LISTED = call_paths.listed(PAGE)
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def test_there_are_six_ways():
-    assert list(LISTED) == list(ways.WAYS)
-    for way, places in LISTED.items():
-        assert len(places) == len(set(places)) > 8, way
+def test_there_are_six_call_paths():
+    assert list(LISTED) == list(call_paths.CALL_PATHS)
+    for number, places in LISTED.items():
+        assert len(places) == len(set(places)) > 8, number
 
 
 def qualified_names(tree: ast.AST, prefix: str = "") -> Iterator[str]:
@@ -54,10 +54,10 @@ def test_every_function_of_the_page_is_there():
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("way", ways.WAYS)
-def test_a_way_is_walked_in_its_order(way):
-    order = ways.in_fresh_process(way)
-    places = [place for place in LISTED[way] if place[0].endswith(".py")]
+@pytest.mark.parametrize("number", call_paths.CALL_PATHS)
+def test_functions_are_called_in_the_order_of_the_page(number):
+    order = call_paths.in_fresh_process(number)
+    places = [place for place in LISTED[number] if place[0].endswith(".py")]
     assert [place for place in places if place not in order] == []
     assert sorted(places, key=order.index) == places
 

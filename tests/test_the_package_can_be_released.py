@@ -9,17 +9,17 @@ import try_distributions
 from onegrad.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_the_version_is_written_once():
     assert "version" in PROJECT["dynamic"] and "version" not in PROJECT
-    assert not re.search(r"^version:", (ROOT / "CITATION.cff").read_text(), re.M)
+    assert not re.search(r"^version:", (ROOT / "CITATION.cff").read_text("utf-8"), re.M)
     places = [
         path.relative_to(ROOT).as_posix()
         for path in (*ROOT.glob("src/**/*.py"), ROOT / "pyproject.toml", ROOT / "Makefile")
-        if f'"{og.__version__}"' in path.read_text()
+        if f'"{og.__version__}"' in path.read_text("utf-8")
     ]
     assert places == ["src/onegrad/__init__.py"]
 

@@ -21,8 +21,10 @@ def check():
 @pytest.fixture
 def site(tmp_path):
     (tmp_path / "a.png").touch()
-    (tmp_path / "other.html").write_text('<h1 id="here">x</h1><a href="index.html">back</a>')
-    (tmp_path / "index.html").write_text(GOOD)
+    (tmp_path / "other.html").write_text(
+        '<h1 id="here">x</h1><a href="index.html">back</a>', "utf-8"
+    )
+    (tmp_path / "index.html").write_text(GOOD, "utf-8")
     return tmp_path
 
 
@@ -39,16 +41,16 @@ def test_what_is_wrong_is_said(check, site):
         '<a href="#gone">': "index.html: no anchor #gone",
         elsewhere: "index.html: loads https://cdn.example.org/x.js",
     }.items():
-        (site / "index.html").write_text(GOOD + bad)
+        (site / "index.html").write_text(GOOD + bad, "utf-8")
         assert check.complaints(site) == [complaint]
 
 
 def test_make_docs_runs_it():
-    assert "docs/check_site.py site" in (SCRIPT.parents[1] / "Makefile").read_text()
+    assert "docs/check_site.py site" in (SCRIPT.parents[1] / "Makefile").read_text("utf-8")
 
 
 def test_what_is_added_to_the_site_replaces_no_page():
     """The explorer as one file once had the name of the page about it, and was lost."""
     docs = SCRIPT.parent
-    added = re.findall(r"docs/extra/(\S+)\.html:", (docs.parent / "Makefile").read_text())
+    added = re.findall(r"docs/extra/(\S+)\.html:", (docs.parent / "Makefile").read_text("utf-8"))
     assert added and not {f"{name}.md" for name in added} & {p.name for p in docs.glob("*.md")}

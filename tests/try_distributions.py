@@ -75,8 +75,8 @@ def try_out(archive: Path) -> None:
         subprocess.run([*install, str(archive.resolve())], check=True)
         work = place / "work"
         work.mkdir()
-        (work / "tiny.toml").write_text(SPEC)
-        (work / "rows.csv").write_text(ROWS)
+        (work / "tiny.toml").write_text(SPEC, "utf-8")
+        (work / "rows.csv").write_text(ROWS, "utf-8")
         settings = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
         for command in COMMANDS:
             _use([programs / "onegrad", *command.split()], work, settings)

@@ -19,16 +19,18 @@ V2 = {"limit": "memory.max", "used": "memory.current", "cache": ""}
 
 def machine(root: Path, line: str) -> Path:
     (root / "proc/self").mkdir(parents=True)
-    (root / "proc/meminfo").write_text(f"MemTotal: 1 kB\nMemAvailable: {100 * GB // 1024} kB\n")
-    (root / "proc/self/cgroup").write_text(f"12:cpu,cpuacct:/x\n{line}\n")
+    (root / "proc/meminfo").write_text(
+        f"MemTotal: 1 kB\nMemAvailable: {100 * GB // 1024} kB\n", "utf-8"
+    )
+    (root / "proc/self/cgroup").write_text(f"12:cpu,cpuacct:/x\n{line}\n", "utf-8")
     return root
 
 
 def group(folder: Path, names: dict[str, str], limit: str, used: int, cache: int = 0) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / names["limit"]).write_text(f"{limit}\n")
-    (folder / names["used"]).write_text(f"{used}\n")
-    (folder / "memory.stat").write_text(f"anon 5\n{names['cache']}inactive_file {cache}\n")
+    (folder / names["limit"]).write_text(f"{limit}\n", "utf-8")
+    (folder / names["used"]).write_text(f"{used}\n", "utf-8")
+    (folder / "memory.stat").write_text(f"anon 5\n{names['cache']}inactive_file {cache}\n", "utf-8")
 
 
 def test_without_a_container_it_is_the_machines(tmp_path: Path) -> None:

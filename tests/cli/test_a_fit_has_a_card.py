@@ -89,7 +89,7 @@ def test_the_page_stands_alone(target, table, tmp_path, capsys):
     columns = ["--columns", "size,town,noise"]
     command = ["fit", str(table), "--target", target, "--out", str(model), *columns, *OPTIONS]
     card = json_of(capsys, *command)["card"]
-    page = (tmp_path / "m.model.html").read_text()
+    page = (tmp_path / "m.model.html").read_text("utf-8")
     assert card == str(model) + ".html" and "gradient boosting" in page and "size" in page
     assert not re.findall(r"(?:src|href)=[\"'](?!data:)", page)
     assert page.count("<img") == (3 if target == "price" else 2)
@@ -117,9 +117,9 @@ def test_rows_of_which_one_is_held_out_have_a_card(rows, tmp_path):
 def test_values_of_the_data_are_no_markup(tmp_path):
     table, names = tmp_path / "d.csv", ["<script>alert(1)</script>", "b"] * 30
     lines = [f"{i},{name},{i}" for i, name in enumerate(names)]
-    table.write_text("\n".join(["<b>size</b>,town,y", *lines]))
+    table.write_text("\n".join(["<b>size</b>,town,y", *lines]), "utf-8")
     assert main(["fit", str(table), "--target", "y", "--out", str(tmp_path / "m"), *OPTIONS]) == 0
-    page = (tmp_path / "m.html").read_text()
+    page = (tmp_path / "m.html").read_text("utf-8")
     assert "<script" not in page and "<b>" not in page and "&lt;script&gt;" in page
 
 
@@ -143,4 +143,4 @@ def test_a_date_beyond_those_of_python_is_shown(tmp_path):
     pq.write_table(pa.table({"day": days, "x": x, "y": x}), tmp_path / "days.parquet")
     command = ["fit", str(tmp_path / "days.parquet"), "--target", "y", "--budget", "fast"]
     assert main([*command, "--out", str(tmp_path / "days.model")]) == 0
-    assert "value out of range" in (tmp_path / "days.model.html").read_text()
+    assert "value out of range" in (tmp_path / "days.model.html").read_text("utf-8")

@@ -18,7 +18,7 @@ def fit_command(folder, y, *options, rows=X):
     lines = "\n".join(
         f"{a},{b}" for a, b in zip(rows.tolist(), np.asarray(y).tolist(), strict=True)
     )
-    (folder / "d.csv").write_text(f"x,y\n{lines}\n")
+    (folder / "d.csv").write_text(f"x,y\n{lines}\n", "utf-8")
     words = f"fit {folder / 'd.csv'} --target y --out {folder / 'm'} --width 8 --estimator one-step"
     return [*words.split(), "--json", "--no-card", "--force", *options]
 
@@ -37,7 +37,7 @@ def test_zeros_and_ones_are_classes_and_it_says_so(tmp_path, capsys):
         out = tmp_path / "p.csv"
         command = ["apply", str(tmp_path / "m"), str(tmp_path / "d.csv"), "--out", str(out)]
         assert main([*command, "--proba", "--force"]) == 0
-        header, *lines = out.read_text().splitlines()
+        header, *lines = out.read_text("utf-8").splitlines()
         assert header == '"prediction","p(0)","p(1)"'
         predicted = [line.split(",")[0] in ("1", "true") for line in lines]
         assert np.mean(predicted == POSITIVE) > 0.9

@@ -125,11 +125,11 @@ def folder(tmp_path_factory):
     here = tmp_path_factory.mktemp("rows")
     rows = np.random.default_rng(0).standard_normal((60, 2))
     lines = [f"{x:.3f},{y:.3f},{'' if i % 9 else 1},k{i % 2}" for i, (x, y) in enumerate(rows)]
-    (here / "rows.csv").write_text("x,y,gap,kind\n" + "\n".join(lines) + "\n")
-    (here / "named.csv").write_text("x,prediction\n1,2\n")
-    (here / "other.csv").write_text("a,b\n1,2\n")
-    (here / "n.toml").write_text("n")
-    (here / "grid.toml").write_text(rehearsal_toml(1, wait=0.0))
+    (here / "rows.csv").write_text("x,y,gap,kind\n" + "\n".join(lines) + "\n", "utf-8")
+    (here / "named.csv").write_text("x,prediction\n1,2\n", "utf-8")
+    (here / "other.csv").write_text("a,b\n1,2\n", "utf-8")
+    (here / "n.toml").write_text("n", "utf-8")
+    (here / "grid.toml").write_text(rehearsal_toml(1, wait=0.0), "utf-8")
     np.save(here / "rows.npy", rows[:, :1])
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(here)

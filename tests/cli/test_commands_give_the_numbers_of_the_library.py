@@ -38,7 +38,7 @@ def test_predict_draws_a_curve(tmp_path, capsys):
     path = tmp_path / "curve.svg"
     options = ["--alpha", "0:0.45:8", "--theory", "uniform", "--teacher", "H1 + H2"]
     assert main(["predict", *SIZES, *options, "--plot", str(path)]) == 0
-    text = path.read_text()
+    text = path.read_text("utf-8")
     assert text.startswith("<?xml") and len(text) > 5000
     assert capsys.readouterr().err == f"wrote {path}\n"
 

@@ -62,7 +62,7 @@ def test_a_shell_offers(shell, loop, capsys, tmp_path):
     name, flag = shell.split()
     if shutil.which(name) is None:
         pytest.skip(f"{name} is not installed")
-    (tmp_path / "script").write_text(script(name, capsys))
+    (tmp_path / "script").write_text(script(name, capsys), "utf-8")
     (tmp_path / "price.model").touch()
     (tmp_path / "prices").mkdir()
     done = subprocess.run(

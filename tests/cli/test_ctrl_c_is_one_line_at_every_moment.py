@@ -24,7 +24,7 @@ def interrupt(folder: Path, *command: str, until: str, then: float = 0.0) -> tup
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     )  # fmt: skip
     with contextlib.suppress(OSError):  # it ended in the middle
-        while until not in Path(f"/proc/{process.pid}/maps").read_text():
+        while until not in Path(f"/proc/{process.pid}/maps").read_text("utf-8"):
             time.sleep(0.002)
         time.sleep(then)
         os.killpg(process.pid, signal.SIGINT)
@@ -36,7 +36,7 @@ def interrupt(folder: Path, *command: str, until: str, then: float = 0.0) -> tup
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="libraries are seen in /proc")
 @pytest.mark.parametrize("library", ["_multiarray_umath", "libarrow"])
 def test_while_libraries_load(tmp_path: Path, library: str) -> None:
-    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n", "utf-8")
     code, told = interrupt(tmp_path, "fit", "a.csv", "--target", "y", "--out", "m", until=library)
     if code != 2:  # over before the signal: the table is too short
         assert (code, told.count("\n")) == (130, 1) and "interrupted" in told
@@ -44,7 +44,7 @@ def test_while_libraries_load(tmp_path: Path, library: str) -> None:
 
 @pytest.mark.full
 def test_while_cells_are_computed_in_processes(tmp_path: Path) -> None:
-    (tmp_path / "s.toml").write_text(rehearsal_toml(400, wait=0.05))
+    (tmp_path / "s.toml").write_text(rehearsal_toml(400, wait=0.05), "utf-8")
     command = ("sweep", "run", "s.toml", "--store", "store")
     code, told = interrupt(tmp_path, *command, until="libsqlite3", then=1.0)
     assert code == 130
@@ -95,5 +95,5 @@ def test_processes_never_see_it() -> None:
 
 
 def blocked_signals(_: int) -> int:
-    status = Path("/proc/self/status").read_text()
+    status = Path("/proc/self/status").read_text("utf-8")
     return int(next(x for x in status.splitlines() if x.startswith("SigBlk")).split()[1], 16)

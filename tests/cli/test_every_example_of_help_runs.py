@@ -64,7 +64,7 @@ def folder(tmp_path_factory):
     pd.DataFrame(clicks).to_csv(here / "logs" / "one.csv", index=False)
     np.savez(here / "data.npz", X=size[:, None], y=size)
     (here / "sweeps").mkdir()
-    (here / "sweeps" / "staircase.toml").write_text(SPEC)
+    (here / "sweeps" / "staircase.toml").write_text(SPEC, "utf-8")
     return here
 
 

@@ -129,7 +129,7 @@ def test_rows_without_a_target_are_counted_and_left_out(text, plain, capsys):
 def long_table(tmp_path_factory):
     here = tmp_path_factory.mktemp("pipe")
     x = np.random.default_rng(0).standard_normal(40_000)  # several blocks
-    (here / "d.csv").write_text("x,y\n" + "".join(f"{v},{v * v}\n" for v in x))
+    (here / "d.csv").write_text("x,y\n" + "".join(f"{v},{v * v}\n" for v in x), "utf-8")
     assert (
         main(["fit", str(here / "d.csv"), "--target", "y", "--out", str(here / "m"), *SMALL]) == 0
     )
@@ -142,7 +142,7 @@ def test_what_is_printed_is_what_would_be_in_the_file(long_table, capfd):
     capfd.readouterr()
     assert main([*command, "-"]) == 0
     out, err = capfd.readouterr()
-    assert out == (long_table / "p.csv").read_text() and err == ""
+    assert out == (long_table / "p.csv").read_text("utf-8") and err == ""
     assert out.count("\n") == 40_001
 
 
@@ -164,7 +164,7 @@ def test_an_existing_cluster_gives_the_model_of_this_process(tmp_path, capsys):
     pytest.importorskip("distributed")
     X = np.random.default_rng(0).standard_normal((400, 3))
     lines = [f"{a},{b},{c},{np.tanh(a) + b}" for a, b, c in X]
-    (tmp_path / "d.csv").write_text("a,b,c,y\n" + "\n".join(lines) + "\n")
+    (tmp_path / "d.csv").write_text("a,b,c,y\n" + "\n".join(lines) + "\n", "utf-8")
 
     def fitted(name, *options):
         command = ["fit", str(tmp_path / "d.csv"), "--target", "y", "--out", str(tmp_path / name)]

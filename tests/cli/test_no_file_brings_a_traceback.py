@@ -121,7 +121,7 @@ def test_what_cannot_be_learned_from_is_one_line(tmp_path, capsys):
 
 
 def test_codes_are_classes_though_most_are_numbers(tmp_path, capsys):
-    (tmp_path / "d.csv").write_text(with_rows("a,y", "{i},{j}").replace(",6", ",x"))
+    (tmp_path / "d.csv").write_text(with_rows("a,y", "{i},{j}").replace(",6", ",x"), "utf-8")
     assert fitted(capsys, tmp_path / "d.csv")["estimator"] == "OneStepClassifier"
 
 
@@ -130,7 +130,7 @@ def test_a_label_with_a_nul_in_it_is_predicted_whole(tmp_path, capsys):
     data.write_bytes(b"x,y\n" + b"".join(b"%d,a\n%d,\x00b\n" % (i, -i) for i in range(1, 9)))
     fitted(capsys, data, "--width", "9")
     assert main(apply_command(tmp_path / "made.model", data)) == 0
-    assert set((tmp_path / "out.csv").read_text().splitlines()[1:]) == {'"a"', '"\x00b"'}
+    assert set((tmp_path / "out.csv").read_text("utf-8").splitlines()[1:]) == {'"a"', '"\x00b"'}
     capsys.readouterr()
     # NumPy drops zeros at the end of a text: it would be written as an empty label
     data.write_bytes(b"x,y\n" + b"1,a\n2,b\n3,\0\n" * 5)
@@ -169,7 +169,7 @@ def test_large_targets_and_tiny_inputs_are_learned(tmp_path, capsys):
 
 def test_names_and_values_called_nan(tmp_path, capsys):
     rows = with_rows("nan,inf,y", "{i},k{j},{j}").replace("k3", "inf")
-    (tmp_path / "d.csv").write_text(rows)
+    (tmp_path / "d.csv").write_text(rows, "utf-8")
     assert fitted(capsys, tmp_path / "d.csv")["inputs"][:2] == ["nan", "inf=inf"]
     assert main(apply_command(tmp_path / "made.model", tmp_path / "d.csv")) == 0
 
@@ -196,9 +196,9 @@ def test_inputs_that_do_not_fit_the_model_are_one_line(tmp_path, capsys):
 def test_a_failed_apply_leaves_the_old_predictions(tmp_path, capsys):
     (tmp_path / "a.model").write_bytes(model_file())
     (tmp_path / "d.csv").write_bytes(csv_file() + b"far,a,2020-01-01,0\n")
-    (tmp_path / "out.csv").write_text("yesterday's")
+    (tmp_path / "out.csv").write_text("yesterday's", "utf-8")
     complaint(capsys, *apply_command(tmp_path / "a.model", tmp_path / "d.csv", "--force"))
-    assert (tmp_path / "out.csv").read_text() == "yesterday's"
+    assert (tmp_path / "out.csv").read_text("utf-8") == "yesterday's"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.model", "d.csv", "out.csv"]
 
 
@@ -206,7 +206,7 @@ def test_unknown_values_are_counted_once_for_all_blocks(tmp_path, capsys, monkey
     monkeypatch.setattr("onegrad.tables.rows.file_partitions.ROWS_PER_BLOCK", 10)
     (tmp_path / "a.model").write_bytes(model_file())
     rows = ["1,new,2020-03-01"] * 30 + ["1,a,2020-03-01"] * 10
-    (tmp_path / "d.csv").write_text("\n".join(["size,kind,day", *rows]) + "\n")
+    (tmp_path / "d.csv").write_text("\n".join(["size,kind,day", *rows]) + "\n", "utf-8")
     for kind in (".csv", ".parquet", ".npz"):
         out = str(tmp_path / f"p{kind}")
         assert (
@@ -223,13 +223,13 @@ def test_text_that_a_spreadsheet_would_run_can_be_escaped(tmp_path, capsys):
     path, out = tmp_path / "d.csv", tmp_path / "out.csv"
     labels = ["=cmd|' /C calc'!A0", "+1", "-2", "@SUM(A1)", "plain"]
     rows = "".join(f'{i},"{labels[i % 5]}"\n' for i in range(40))
-    path.write_text("x,=y\n" + rows)
+    path.write_text("x,=y\n" + rows, "utf-8")
     fitted(capsys, path, "--target", "=y", "--task", "classification")
     command = apply_command(tmp_path / "made.model", path, "--keep", "=y,x", "--force")
     texts = {}
     for options in ((), ("--escape",)):
         assert main([*command, *options]) == 0
-        with out.open(newline="") as file:
+        with out.open(newline="", encoding="utf-8") as file:
             texts[options] = list(csv.reader(file))
     assert texts[()][0][:2] == ["=y", "x"] and texts["--escape",][0][:2] == ["'=y", "x"]
     for plain, escaped in zip(texts[()][1:], texts["--escape",][1:], strict=True):
@@ -249,7 +249,7 @@ def test_semicolons_and_decimal_commas_are_read(tmp_path, capsys):
     rows = [(f"{x:.3f}", "a,b" if i % 2 else "c", f"{i % 28 + 1:02}.03.2020", f"{x * x:.3f}")
             for i, x in enumerate(X[:, 0])]  # fmt: skip
     plain = "\n".join(["size,kind,day,y", *(f'{a},"{b}",{c},{d}' for a, b, c, d in rows)])
-    (tmp_path / "plain.csv").write_text(plain)
+    (tmp_path / "plain.csv").write_text(plain, "utf-8")
     facts = fitted(capsys, tmp_path / "plain.csv")
     for name, point, quote in (("commas", ",", ""), ("points", ".", '"')):
         lines = [";".join(["size", "kind", "day", "y"])]
@@ -258,7 +258,7 @@ def test_semicolons_and_decimal_commas_are_read(tmp_path, capsys):
             lines.append(f"{numbers[0]};{b};{c};{numbers[1]}")
         if quote:  # a name may hold anything, and lines may be empty
             lines[0] = '\r\n"si;,\nze"' + lines[0][4:]
-        (tmp_path / f"{name}.csv").write_text("\r\n".join(lines))
+        (tmp_path / f"{name}.csv").write_text("\r\n".join(lines), "utf-8")
         same = fitted(capsys, tmp_path / f"{name}.csv", "--force")
         for key in ("inputs", "choice", "importance"):
             same_names = json.loads(json.dumps(same[key]).replace(r"si;,\nze", "size"))

@@ -90,7 +90,7 @@ def test_a_report_that_cannot_be_written_is_said_before_the_work(tmp_path, capsy
 @pytest.mark.parametrize("command", FOLDERS)
 def test_what_is_not_a_folder_stays_what_it_is(command, folder, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "grid.toml").write_text(SPEC)
+    (tmp_path / "grid.toml").write_text(SPEC, "utf-8")
     for name in ("pipe", "socket", "nowhere", "loop", *["node"] * ("node" in special_paths(""))):
         before = identity(name)
         assert main([*command.split(), name]) in (1, 2)
@@ -102,22 +102,22 @@ def test_a_file_is_replaced_only_with_force(folder, capsys, monkeypatch):
     monkeypatch.chdir(folder)
     for command in (line for line in FILES if not re.match("compare|spectrum|optimum|expl", line)):
         name, link = (f"{word}{FILES[command][0]}" for word in ("there", "link"))
-        (folder / name).write_text("dear")
+        (folder / name).write_text("dear", "utf-8")
         line = complaint(capsys, *command.split(), name)
         assert name in line and "--force" in line
-        assert (folder / name).read_text() == "dear"
+        assert (folder / name).read_text("utf-8") == "dear"
         if not Path(link).is_symlink():
             Path(link).symlink_to(name)  # through which the file is replaced
         assert main([*command.split(), link, "--force"]) == 0
         assert Path(link).is_symlink()
         assert (folder / name).read_bytes() != b"dear"
         capsys.readouterr()
-    (folder / "new.html").write_text("dear")  # a card is not replaced either
+    (folder / "new.html").write_text("dear", "utf-8")  # a card is not replaced either
     assert "--card 'new.html'" in complaint(capsys, *FIT.split(), "--out", "new")
     assert not (folder / "new").exists()
     # and none replaces what the same command reads or writes
     export = ["sweep", "export", "grid.toml", "--store", "store"]
-    Path("rows.csv").write_text("x0,x1,x2\n1,2,3\n")
+    Path("rows.csv").write_text("x0,x1,x2\n1,2,3\n", "utf-8")
     for words in (
         [*FIT.split(), "--out", "m.model", "--card", "./m.model"],
         [*FIT.split(), "--force", "--out", "rows.npz"],

@@ -47,7 +47,7 @@ def test_streams_that_are_closed_or_full_change_no_exit_code(tmp_path: Path) -> 
 
 @pytest.mark.full
 def test_a_sweep_goes_on_when_nobody_can_read_its_progress(tmp_path: Path) -> None:
-    (tmp_path / "s.toml").write_text(rehearsal_toml(4, wait=0.0))
+    (tmp_path / "s.toml").write_text(rehearsal_toml(4, wait=0.0), "utf-8")
     for store, stream in (("full", "2>/dev/full"), ("closed", ">&- 2>&- <&-")):
         run = shell(tmp_path, f"{PROGRAM} sweep run s.toml --store {store} {stream}")
         assert run.returncode == 0
@@ -57,7 +57,7 @@ def test_a_sweep_goes_on_when_nobody_can_read_its_progress(tmp_path: Path) -> No
 
 @pytest.mark.full
 def test_a_sweep_goes_on_after_a_hangup(tmp_path: Path) -> None:
-    (tmp_path / "s.toml").write_text(rehearsal_toml(4, wait=0.2))
+    (tmp_path / "s.toml").write_text(rehearsal_toml(4, wait=0.2), "utf-8")
     command = [*ONEGRAD, "sweep", "run", "s.toml", "--store", "store"]
     process = subprocess.Popen(command, cwd=tmp_path, start_new_session=True)
     while not (tmp_path / "store" / "cells.sqlite").exists() and process.poll() is None:
@@ -96,7 +96,7 @@ def test_letters_are_spelled_and_bytes_of_names_stay() -> None:
 
 
 def test_progress_goes_on_where_it_cannot_write() -> None:
-    full = Path("/dev/full").open("w")  # noqa: SIM115 -- closing it fails
+    full = Path("/dev/full").open("w", encoding="utf-8")  # noqa: SIM115 -- closing it fails
     for _ in range(2):
         progress = TerminalProgress("cells", full)
         progress.begin(10, skipped=3)

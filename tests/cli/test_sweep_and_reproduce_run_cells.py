@@ -36,7 +36,7 @@ def spec(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")  # in this process
     path = tmp_path / "small.toml"
-    path.write_text(SPEC)
+    path.write_text(SPEC, "utf-8")
     return path
 
 
@@ -65,7 +65,7 @@ def test_run_status_export(spec, capsys):
 
 def test_a_failing_cell_is_reported_and_the_rest_is_kept(spec, capsys):
     grid = '\n[[grid]]\nmeasure = "rehearsal"\noptions.wait = -1.0\n'  # time.sleep refuses
-    spec.write_text(SPEC + grid)
+    spec.write_text(SPEC + grid, "utf-8")
     assert main(["sweep", "run", str(spec)]) == 1
     captured = capsys.readouterr()
     assert "3 computed, 0 in the store already, 1 failed of 4 cells" in captured.out
@@ -132,7 +132,9 @@ def test_an_export_has_the_cells_of_its_spec_and_no_seed_twice(spec, capsys):
     assert not whole.duplicated(["measure", "d", "eta", "ridge", "seed"]).any()
 
     more = ("[[grid]]", 'name = "more"', 'measure = "errors"', "seeds = 3")
-    spec.write_text("\n".join([SPEC, *more, 'problem.teacher = "tanh(2 * x)"']))  # spaced otherwise
+    spec.write_text(
+        "\n".join([SPEC, *more, 'problem.teacher = "tanh(2 * x)"']), "utf-8"
+    )  # spaced otherwise
     assert main(["sweep", "run", str(spec), "--store", "one"]) == 0
     capsys.readouterr()
     both = table()

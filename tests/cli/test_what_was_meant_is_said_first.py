@@ -40,7 +40,7 @@ MEANT = [
 
 def test_the_suggestion_comes_before_what_is_allowed(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "sales.csv").write_text("town,price\na,1\nb,2\n")
+    (tmp_path / "sales.csv").write_text("town,price\na,1\nb,2\n", "utf-8")
     for name in ("price.model", "grid.toml"):
         (tmp_path / name).touch()
     for words, meant in MEANT:

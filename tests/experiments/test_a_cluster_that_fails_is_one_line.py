@@ -95,7 +95,7 @@ def test_the_scheduler_goes_away(distributed: Any, sums: bool) -> None:
 def test_ctrl_c(tmp_path: Path) -> None:
     """As a terminal sends it: to the runner and to the workers, which say nothing."""
     spec, store = tmp_path / "spec.toml", tmp_path / "store"
-    spec.write_text(sweeping.rehearsal_toml(400, wait=0.3, numbers=1200))
+    spec.write_text(sweeping.rehearsal_toml(400, wait=0.3, numbers=1200), "utf-8")
     command = [*ONEGRAD, "sweep", "run", str(spec), "--workers", "2"]
     process = subprocess.Popen(
         [*command, "--store", str(store)], stderr=subprocess.PIPE, text=True, process_group=0

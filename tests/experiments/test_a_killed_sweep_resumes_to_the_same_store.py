@@ -44,7 +44,7 @@ def test_kills_at_random_moments(tmp_path: Path) -> None:
 
 def test_an_interrupt_keeps_what_is_done_and_says_so(tmp_path: Path) -> None:
     spec, store = tmp_path / "spec.toml", tmp_path / "store"
-    spec.write_text(sweeping.rehearsal_toml(60, wait=0.5, numbers=600, seeds_per_cell=2))
+    spec.write_text(sweeping.rehearsal_toml(60, wait=0.5, numbers=600, seeds_per_cell=2), "utf-8")
     command = [*ONEGRAD, "sweep", "run", str(spec), "--store", str(store)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     # the row of a cell follows its array, and the next array follows the row

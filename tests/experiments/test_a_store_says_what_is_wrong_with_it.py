@@ -20,7 +20,7 @@ def test_full_disk(tmp_path: Path, numbers: int) -> None:
     limit = 90_000 if numbers < 1000 else 70_000  # bytes: the write-ahead log, or one array
     process = sweeping.start(sweeping.sweep_on_full_disk, str(store), limit, size, str(said))
     process.join()
-    message = said.read_text()
+    message = said.read_text("utf-8")
     assert message.startswith("StoreError:"), message
     assert "\n" not in message
     assert "disk" in message or "too large" in message
@@ -56,7 +56,7 @@ def test_read_only_directory(public_folder: Path) -> None:
             sweeping.sweep_without_rights, str(store), {"cells": 20}, str(said)
         )
         process.join()
-        message = said.read_text()
+        message = said.read_text("utf-8")
         assert message.startswith("StoreError:"), message
         assert "\n" not in message and ("writable" in message or "cannot be written" in message)
     finally:
@@ -66,7 +66,7 @@ def test_read_only_directory(public_folder: Path) -> None:
 
 
 def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", "utf-8")
     with pytest.raises(StoreError, match=r"file/store: cannot be written"):
         Store(tmp_path / "file" / "store")
 

@@ -30,7 +30,7 @@ def read_in_a_process(store: Path, told: Path) -> str:
     process = sweeping.start(read, str(store), str(told))
     process.join()
     assert process.exitcode == 0
-    return told.read_text()
+    return told.read_text("utf-8")
 
 
 @pytest.mark.full

@@ -94,7 +94,7 @@ def test_it_is_missing_until_it_is_computed_again(sound: Path, tmp_path: Path) -
                 export(opened, {}, whole_store=True)
         assert "\n" not in str(caught.value), kind
         sweeping.sweep(str(store), SIZE, str(summary))
-        assert json.loads(summary.read_text())["computed"] == count, kind
+        assert json.loads(summary.read_text("utf-8"))["computed"] == count, kind
         assert sweeping.contents(store) == sweeping.contents(sound), kind
         with Store(store, create=False) as opened:
             assert export(opened, {}, whole_store=True).num_rows == 8, kind
@@ -104,7 +104,7 @@ def test_the_commands_say_so(
     store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("onegrad.experiments.runner.core_count", lambda: 1)
-    (tmp_path / "spec.toml").write_text(SPEC)
+    (tmp_path / "spec.toml").write_text(SPEC, "utf-8")
     array_of(store).unlink()
     command = [str(tmp_path / "spec.toml"), "--store", str(store)]
     assert main(["sweep", "status", *command]) == 0

@@ -21,7 +21,7 @@ def test_two_runners_at_once(tmp_path: Path) -> None:
     for runner in runners:
         runner.join()
         assert runner.exitcode == 0
-    first, second = (json.loads(file.read_text()) for file in said)
+    first, second = (json.loads(file.read_text("utf-8")) for file in said)
     alone = tmp_path / "alone"
     sweeping.sweep(str(alone), size)
     assert sweeping.contents(store) == sweeping.contents(alone)

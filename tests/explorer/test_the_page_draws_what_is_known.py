@@ -74,7 +74,7 @@ def test_simulation_drops_markers_with_bars_and_can_be_cancelled(page, url) -> N
     with page.expect_download() as download:
         page.click("#view-errors .menu > summary")
         page.click("#view-errors .menu button:has-text('CSV')")
-    text = download.value.path().read_text()
+    text = download.value.path().read_text("utf-8")
     assert "test, simulated" in text and "NaN" not in text and "undefined" not in text
     page.keyboard.press("Escape")
 

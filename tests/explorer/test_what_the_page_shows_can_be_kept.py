@@ -54,9 +54,9 @@ def test_views_can_be_saved(page, url, tmp_path) -> None:
         page.keyboard.press("Tab")
         page.evaluate("document.querySelectorAll('.menu').forEach((menu) => (menu.open = false))")
     assert (tmp_path / "onegrad-errors.png").read_bytes().startswith(b"\x89PNG")
-    svg = (tmp_path / "onegrad-errors.svg").read_text()
+    svg = (tmp_path / "onegrad-errors.svg").read_text("utf-8")
     assert svg.startswith("<svg") and "kernel bound" in svg
-    lines = (tmp_path / "onegrad-errors.csv").read_text().splitlines()
+    lines = (tmp_path / "onegrad-errors.csv").read_text("utf-8").splitlines()
     assert lines[0].startswith("# http") and "alpha=0.3" in lines[0]
     rows = [r for r in csv.DictReader(lines[1:]) if r["series"] == "test, uniform theory"]
     drawn = series(page, "errors", "test")

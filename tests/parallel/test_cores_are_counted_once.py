@@ -24,12 +24,12 @@ def test_a_quota_of_the_container_is_the_limit(tmp_path, monkeypatch):
         for name, text in files.items():
             path = root / "sys/fs/cgroup" / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+            path.write_text(text, "utf-8")
         assert core_count(root) == cores, files
 
 
 def test_nobody_else_counts():
     counting = re.compile(r"cpu_count|sched_getaffinity")
     root = Path(onegrad.__file__).parent
-    files = [p for p in root.rglob("*.py") if counting.search(p.read_text())]
+    files = [p for p in root.rglob("*.py") if counting.search(p.read_text("utf-8"))]
     assert [p.relative_to(root).as_posix() for p in files] == ["parallel/cores.py"]

@@ -13,6 +13,7 @@ import pytest
 from onegrad.parallel.children import child_map
 
 pytestmark = pytest.mark.full  # starts and kills processes
+MAX_SECONDS = 600  # not how fast they end, which nobody promises: a run must not hang
 SCENES = {  # whose processes they are, and what these do
     "our own": ("return np.zeros(10**7)", """
 from onegrad.parallel.children import child_map
@@ -51,7 +52,7 @@ def work(item):
 
 def alive(pid):
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
 
@@ -62,12 +63,12 @@ def test_a_killed_parent(tmp_path, whose):
     said = tmp_path / "said"
     said.mkdir()
     doing, scene = SCENES[whose]
-    (tmp_path / "processes.py").write_text(MODULE.format(doing=doing))
-    (tmp_path / "scene.py").write_text(SCENE + indent(scene, "    "))
+    (tmp_path / "processes.py").write_text(MODULE.format(doing=doing), "utf-8")
+    (tmp_path / "scene.py").write_text(SCENE + indent(scene, "    "), "utf-8")
     environment = os.environ | {"SAID": str(said)}
     parent = subprocess.Popen([sys.executable, tmp_path / "scene.py"], env=environment)
     try:
-        deadline = time.monotonic() + 600
+        deadline = time.monotonic() + MAX_SECONDS
         while not (pids := [int(p.name) for p in said.iterdir()]):
             assert parent.poll() is None and time.monotonic() < deadline, "nobody works"
             time.sleep(0.01)
@@ -79,9 +80,9 @@ def test_a_killed_parent(tmp_path, whose):
     finally:
         parent.kill()
         parent.wait()
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + MAX_SECONDS
     while any(map(alive, pids)):
-        assert time.monotonic() < deadline, "a process outlived its parent by 15 s"
+        assert time.monotonic() < deadline, "a process outlives its parent"
         time.sleep(0.05)
 
 

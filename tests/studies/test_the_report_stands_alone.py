@@ -179,7 +179,7 @@ def test_the_finding_quotes_the_facts(out: Path) -> None:
 
 def test_every_check_is_in_the_page_and_in_the_csv(out: Path) -> None:
     text = (out / "report.html").read_text(encoding="utf-8")
-    with (out / "figures" / "first-figure.checks.csv").open() as file:
+    with (out / "figures" / "first-figure.checks.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 6
     for row in rows:
@@ -200,7 +200,7 @@ def test_an_array_gives_a_row_per_entry() -> None:
 
 
 def test_the_numbers_behind_the_figure_are_there(out: Path) -> None:
-    with (out / "figures" / "first-figure.csv").open() as file:
+    with (out / "figures" / "first-figure.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert {row["grid"] for row in rows} == {"simulation", "uniform"}
     assert all(float(row["se"]) > 0 for row in rows if row["grid"] == "simulation"

@@ -36,7 +36,7 @@ def free_bytes(root: Path = Path("/")) -> int:
 
 def _machine_bytes(root: Path) -> int:
     try:
-        lines = (root / "proc/meminfo").read_text().splitlines()
+        lines = (root / "proc/meminfo").read_text("utf-8").splitlines()
         return next(int(x.split()[1]) * 1024 for x in lines if x.startswith("MemAvailable"))
     except (OSError, StopIteration):  # not Linux: half of what is installed
         try:
@@ -49,7 +49,7 @@ def _container_bytes(root: Path) -> Iterator[int]:
     """Yield what every control group around this process may still take; at least one value."""
     yield NO_LIMIT
     try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
+        lines = (root / "proc/self/cgroup").read_text("utf-8").splitlines()
     except OSError:
         return
     for line in lines:  # hierarchy:controllers:path
@@ -72,9 +72,11 @@ def _group_bytes(mount: Path, path: str, limit: str, used: str, prefix: str) -> 
     for folder in (group, *group.parents):
         if folder.is_relative_to(mount):
             try:
-                allowed = int((folder / limit).read_text())  # "max": no limit
-                in_use = int((folder / used).read_text())
-                stat = dict(x.split() for x in (folder / "memory.stat").read_text().splitlines())
+                allowed = int((folder / limit).read_text("utf-8"))  # "max": no limit
+                in_use = int((folder / used).read_text("utf-8"))
+                stat = dict(
+                    x.split() for x in (folder / "memory.stat").read_text("utf-8").splitlines()
+                )
             except (OSError, ValueError):
                 continue
             yield allowed - in_use + int(stat.get(f"{prefix}inactive_file", 0))

@@ -30,10 +30,10 @@ def _container_quota(root: Path) -> int:
     groups = root / "sys/fs/cgroup"
     try:
         if (groups / "cpu.max").exists():
-            quota, period = (groups / "cpu.max").read_text().split()
+            quota, period = (groups / "cpu.max").read_text("utf-8").split()
         else:
-            quota = (groups / "cpu/cpu.cfs_quota_us").read_text()
-            period = (groups / "cpu/cpu.cfs_period_us").read_text()
+            quota = (groups / "cpu/cpu.cfs_quota_us").read_text("utf-8")
+            period = (groups / "cpu/cpu.cfs_period_us").read_text("utf-8")
         return math.ceil(int(quota) / int(period)) if int(quota) > 0 else sys.maxsize
     except (OSError, ValueError, ZeroDivisionError):  # "max": no limit; not Linux: no groups
         return sys.maxsize

@@ -30,7 +30,7 @@ def predictions():
 
 
 def test_fits_are_those_that_were_stored():
-    stored = json.loads(NUMBERS.read_text())
+    stored = json.loads(NUMBERS.read_text("utf-8"))
     for name, predicted in predictions().items():
         difference = predicted - np.array(stored[name])
         assert np.abs(difference).max() < 0.1 * np.std(predicted), name

@@ -85,9 +85,9 @@ def test_a_stream_that_is_read_once_learns_its_first_layer_from_its_beginning():
 
 
 def test_bad_sources_are_named(tmp_path):
-    (tmp_path / "a.txt").write_text("x")
-    (tmp_path / "a.csv").write_text("x,y,hole,s\n1,2,,u\n3,4,5,v\n")
-    (tmp_path / "a.parquet").write_text("not parquet")
+    (tmp_path / "a.txt").write_text("x", "utf-8")
+    (tmp_path / "a.csv").write_text("x,y,hole,s\n1,2,,u\n3,4,5,v\n", "utf-8")
+    (tmp_path / "a.parquet").write_text("not parquet", "utf-8")
     np.save(tmp_path / "m.npy", np.ones((4, 2)))
     np.savez(tmp_path / "m.npz", X=np.ones((4, 2)))
     objects = np.array([{}, {}], dtype=object)

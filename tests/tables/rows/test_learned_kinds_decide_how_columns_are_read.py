@@ -27,7 +27,7 @@ def test_codes_that_look_like_numbers_stay_codes(pd, tmp_path):
     fitted = model().fit(source(tmp_path / "train.csv", target="y"))
     expected = fitted.predict({"code": ["1", "2", "3"]})
     assert expected == pytest.approx([0, 5, -5], abs=0.3)
-    (tmp_path / "new.csv").write_text("code\n1\n2\n3\n")
+    (tmp_path / "new.csv").write_text("code\n1\n2\n3\n", "utf-8")
     numbers = pd.DataFrame({"code": [1, 2, 3]})
     numbers.to_parquet(tmp_path / "new.parquet")
     categories = pd.DataFrame({"code": pd.Categorical([1, 2, 3])})
@@ -51,7 +51,7 @@ def test_numbers_stay_numbers(tmp_path):
     fitted = model().fit({"x": x}, x)
     of_text = fitted.predict({"x": [str(v) for v in x]})
     np.testing.assert_array_equal(of_text, fitted.predict({"x": x}))
-    (tmp_path / "new.csv").write_text("x\n1.5\nmany\n")
+    (tmp_path / "new.csv").write_text("x\n1.5\nmany\n", "utf-8")
     with pytest.raises(InvalidInput, match=r"new.csv.*many"):
         fitted.predict(tmp_path / "new.csv")
 

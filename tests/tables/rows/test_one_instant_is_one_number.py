@@ -64,8 +64,12 @@ def test_a_model_of_dates_in_a_csv_file_knows_them_anywhere(pd, tmp_path):
     fitted = og.OneStepRegressor(30, random_state=0).fit(source(path, target="y"))
     expected = fitted.predict({"day": pa.array(DAYS.astype("datetime64[D]"), pa.date32())})
     assert np.ptp(expected) > 0.5
-    (tmp_path / "noon.csv").write_text("day\n" + "".join(f"{day} 00:00:00.000\n" for day in DAYS))
-    (tmp_path / "zone.csv").write_text("day\n" + "".join(f"{day}T02:00:00+02:00\n" for day in DAYS))
+    (tmp_path / "noon.csv").write_text(
+        "day\n" + "".join(f"{day} 00:00:00.000\n" for day in DAYS), "utf-8"
+    )
+    (tmp_path / "zone.csv").write_text(
+        "day\n" + "".join(f"{day}T02:00:00+02:00\n" for day in DAYS), "utf-8"
+    )
     inputs = [tmp_path / "noon.csv", tmp_path / "zone.csv"]
     for unit in ("s", "ms", "us", "ns"):
         stamps = pd.Series(DAYS.astype(f"datetime64[{unit}]"))
@@ -76,7 +80,7 @@ def test_a_model_of_dates_in_a_csv_file_knows_them_anywhere(pd, tmp_path):
         inputs += [table, tmp_path / f"{unit}.parquet"]
     for X in inputs:
         np.testing.assert_array_equal(fitted.predict(X), expected)
-    (tmp_path / "soon.csv").write_text("day\n2020-01-01\nsoon\n")
+    (tmp_path / "soon.csv").write_text("day\n2020-01-01\nsoon\n", "utf-8")
     for X, message in (
         (tmp_path / "soon.csv", "'day': cannot be read as dates.*soon"),
         ({"day": [18000.0]}, "held dates when the model was fitted, holds numbers now"),

@@ -21,7 +21,7 @@ def test_what_may_not_be_read_is_named(public_folder):
     source({"x": [1.0], "y": [2.0]}, target="y")  # loads what has to be loaded
     (public_folder / "secret").mkdir()
     for name in ("a.csv", "private.csv", "secret/b.csv"):
-        (public_folder / name).write_text(TABLE)
+        (public_folder / name).write_text(TABLE, "utf-8")
     (public_folder / "secret").chmod(0o700)
     (public_folder / "private.csv").chmod(0o600)
     os.seteuid(ANYONE)
@@ -39,14 +39,14 @@ def test_what_may_not_be_read_is_named(public_folder):
 
 
 def test_a_long_line_is_called_that(tmp_path):
-    (tmp_path / "long.csv").write_text("x,y\n" + "1," + "2" * 30_000_000 + "\n3,4\n")
+    (tmp_path / "long.csv").write_text("x,y\n" + "1," + "2" * 30_000_000 + "\n3,4\n", "utf-8")
     with pytest.raises(InvalidInput, match="a line is longer than a megabyte"):
         read(tmp_path / "long.csv")
 
 
 def test_a_name_that_is_no_utf_8_is_called_that(tmp_path):
     path = os.fsencode(tmp_path) + b"/\xe9.csv"
-    with open(path, "w") as file:  # noqa: PTH123 -- of bytes
+    with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123 -- of bytes
         file.write(TABLE)
     with pytest.raises(InvalidInput, match="its name is not UTF-8") as caught:
         read(os.fsdecode(path))

@@ -27,7 +27,9 @@ from onegrad.theory.asymptotic.random_features import untrained
 from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.direction import direction
 
-ROWS = json.loads((Path(__file__).parents[2] / "numbers" / "theory_reference.json").read_text())
+ROWS = json.loads(
+    (Path(__file__).parents[2] / "numbers" / "theory_reference.json").read_text("utf-8")
+)
 
 FUNCTIONS = {
     "tanh": "tanh", "erf": "erf", "erf2": "erf2",

@@ -23,7 +23,7 @@ STUDY = Path(__file__).parents[3] / "docs" / "open" / "other-steps.csv"
 def test_bars_hold_at_any_step_of_the_study(ridge):
     """Steps up to n^1.5: the theory is up to 16 % low at the last, and says so."""
     fields = {"inputs": "gaussian", "quantity": "test_preconditioned", "ridge": ridge}
-    with STUDY.open() as file:
+    with STUDY.open(encoding="utf-8") as file:
         rows = [r for r in csv.DictReader(file) if all(r[k] == v for k, v in fields.items())]
     problem = og.Problem(
         n=1000, d=250, N=400, activation="relu", teacher="H1 + H2/sqrt(2)", noise=0.1,

@@ -11,10 +11,10 @@ def test_every_term_has_coefficients_and_no_others_are_stored():
 
 
 def test_the_script_would_write_the_stored_file(monkeypatch, tmp_path):
-    stored, copy = script.COEFFICIENTS.read_text(), tmp_path / "bars.json"
+    stored, copy = script.COEFFICIENTS.read_text("utf-8"), tmp_path / "bars.json"
     monkeypatch.setattr(script, "COEFFICIENTS", copy)
     script.write(coefficients())
-    assert copy.read_text() == stored
+    assert copy.read_text("utf-8") == stored
 
 
 def test_coefficients_are_not_below_their_minima():

@@ -89,7 +89,7 @@ KINDS = {"tanh": "odd", "erf": "odd", "relu": "even", "softplus": "even", CUBIC:
 
 def read(name):
     """Yield the runs of a file."""
-    content = json.loads((DATA / f"{name}.json").read_text())
+    content = json.loads((DATA / f"{name}.json").read_text("utf-8"))
     groups = {name: content} if isinstance(content, list) else content.get("groups")
     for group, rows in (groups or {name: content["settings"]}).items():
         for row in rows:
@@ -250,7 +250,7 @@ def test_a_constant_of_the_output_that_takes_over_warns():
 def test_small_runs_agree_in_standard_errors():
     """Drops of the errors from no step, in 114 smaller runs of 4 to 12 networks."""
     untrained, z = {}, []
-    for run in json.loads((DATA / "uniform_small_runs.json").read_text())["settings"]:
+    for run in json.loads((DATA / "uniform_small_runs.json").read_text("utf-8"))["settings"]:
         problem = og.Problem(**run["problem"])
         ours = uniform_point(problem)
         value = ours.test

@@ -1,8 +1,8 @@
-"""Follow six numbers through the house: which functions run, in which order.
+"""Trace six numbers through the code: which functions are called, in which order.
 
-    python docs/ways.py WAY       # every function that a way enters, in the order of first calls
+    python docs/call_paths.py NUMBER    # every function that is called, in the order of first calls
 
-The ways run in this process, on one core, so that a trace sees all of them. docs/architecture.md
+The work runs in this process, on one core, so that the trace is complete. docs/architecture.md
 lists the functions that make the number, decide something about it or hand it on;
 tests/test_the_architecture_page_is_true.py compares its lists with traces.
 """
@@ -75,7 +75,7 @@ def fit() -> None:
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         table, model = Path(folder) / "t.csv", Path(folder) / "m.model"
-        with table.open("w", newline="") as file:
+        with table.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([["a", "b", "y"], *rng.standard_normal((300, 3)).tolist()])
         options = ("--estimator", "one-step", "--width", "20", "--no-card")
         command("fit", str(table), "--target", "y", "--out", str(model), *options)
@@ -98,7 +98,7 @@ def slider() -> None:
         assert answer.status_code == 200, answer.text
 
 
-WAYS: dict[str, Callable[[], object]] = {
+CALL_PATHS: dict[str, Callable[[], object]] = {
     "predict": predict,
     "simulate": simulate,
     "fit": fit,
@@ -108,8 +108,8 @@ WAYS: dict[str, Callable[[], object]] = {
 }
 
 
-def follow(way: str) -> list[Place]:
-    """Return the trace of a way on one core, its cells in the order of the grid."""
+def follow(number: str) -> list[Place]:
+    """Return the trace of a number on one core, its cells in the order of the grid."""
     with (
         mock.patch("random.shuffle"),
         mock.patch("onegrad.parallel.cores.core_count", return_value=1),
@@ -117,19 +117,19 @@ def follow(way: str) -> list[Place]:
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.redirect_stderr(io.StringIO()),
     ):
-        return trace(WAYS[way])
+        return trace(CALL_PATHS[number])
 
 
-def in_fresh_process(way: str) -> list[Place]:
-    """Return the trace of a way in a process of its own: caches are empty, as for a user."""
-    run = [sys.executable, __file__, way]
+def in_fresh_process(number: str) -> list[Place]:
+    """Return the trace of a number in a process of its own: caches are empty, as for a user."""
+    run = [sys.executable, __file__, number]
     done = subprocess.run(run, capture_output=True, text=True, check=True)
     places = (line.partition(":") for line in done.stdout.splitlines())
     return [(file, function) for file, _, function in places]
 
 
 def listed(page: str) -> dict[str, list[Place]]:
-    """Return the ways of the page with the places of their steps."""
+    """Return the numbers that the page follows, with the functions that it lists."""
     sections = (section.partition(":") for section in page.split("\n### ")[1:])
     return {name.lower(): STEP.findall(steps) for name, _, steps in sections}
 

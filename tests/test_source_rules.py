@@ -1,13 +1,14 @@
-"""A name has one meaning, exceptions hold facts, docstrings are sentences, imports can be seen.
+"""Exceptions hold facts, docstrings are sentences, imports can be seen, files have an encoding.
 
 Each rule is read off the source, and each is shown a line that breaks it.
 """
 
 import ast
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "onegrad"
@@ -24,11 +25,11 @@ FRAGMENTS = ("Of ", "What ", "How ", "As ", "Whether ")
 
 
 @cache
-def modules() -> dict[str, ast.Module]:
-    """Every module of the package, named without its first word."""
+def modules(folder: Path) -> dict[str, ast.Module]:
+    """Every module of a folder, by its dotted name below it."""
     return {
-        ".".join(path.relative_to(SOURCE).with_suffix("").parts): ast.parse(path.read_text())
-        for path in sorted(SOURCE.rglob("*.py"))
+        ".".join(path.relative_to(folder).with_suffix("").parts): ast.parse(path.read_text("utf-8"))
+        for path in sorted(folder.rglob("*.py"))
     }
 
 
@@ -95,50 +96,42 @@ def names_that_say_nothing(tree: ast.Module, name: str) -> Iterator[tuple[int, s
             yield bound[word], word
 
 
+def files_without_an_encoding(tree: ast.Module, name: str) -> Iterator[tuple[int, str]]:
+    """Texts read in the encoding of the user's locale."""
+    places = {"read_text": 1, "write_text": 2}  # arguments from which on one is the encoding
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            few = len(node.args) < places.get(node.func.attr, 0)
+            if few and not any(keyword.arg == "encoding" for keyword in node.keywords):
+                yield node.lineno, ast.unparse(node)
+
+
 BREAKS: dict[Callable[..., Iterator[tuple[int, str]]], str] = {
     counted_stack_levels: "warn('x', stacklevel=2)",
     hidden_imports: "importlib.import_module('onegrad.theory')",
     torch_imports: "def f():\n    from torch.cuda import synchronize",
     exceptions_without_facts: "raise InvalidInput(f'ridge must be positive; got {ridge}')",
     docstrings_that_are_fragments: "def f():\n    '''Of the bulk in the bulk.'''",
+    files_without_an_encoding: "path.write_text('text')",
     names_that_say_nothing: "def f(x):\n    found = x\n    return found",
 }
 
 
-def test_every_module_keeps_the_rules():
-    for rule, bad_line in BREAKS.items():
-        assert list(rule(ast.parse(bad_line), "room.module")), f"{rule.__name__} sees nothing"
-        broken = [
-            f"{rule.__name__}: {name}, line {line}: {what}"
-            for name, tree in modules().items()
-            for line, what in rule(tree, name)
-        ]
-        assert not broken, "\n".join(broken)
+def violations(rule: Callable[..., Iterator[tuple[int, str]]], folder: Path) -> list[str]:
+    """Every place of a folder that breaks a rule."""
+    return [
+        f"{name}, line {line}: {text}"
+        for name, tree in modules(folder).items()
+        for line, text in rule(tree, name)
+    ]
 
 
-def classes_and_constants(tree: ast.Module) -> Iterator[str]:
-    """Every class, also private ones, and the public constants of a module.
-
-    Functions may share a name: a role that several modules play has one.
-    """
-    yield from (node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
-    for node in tree.body:
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
-        for target in targets:
-            names = (n.id for n in ast.walk(target) if isinstance(n, ast.Name))
-            yield from (name for name in names if name[0].isupper())
+@pytest.mark.parametrize("rule", BREAKS)
+def test_every_module_keeps_the_rules(rule):
+    assert list(rule(ast.parse(BREAKS[rule]), "package.module")), "the rule sees nothing"
+    assert violations(rule, SOURCE) == []
 
 
-def names_with_two_homes(trees: dict[str, ast.Module]) -> dict[str, list[str]]:
-    homes: dict[str, set[str]] = defaultdict(set)
-    for module, tree in trees.items():
-        for name in classes_and_constants(tree):
-            homes[name].add(module)
-    return {name: sorted(where) for name, where in homes.items() if len(where) > 1}
-
-
-def test_no_class_or_public_constant_means_two_things():
-    a, b = ast.parse("def f(): ...\nTOP = 1"), ast.parse("X: int = 2\ndef f(): ...\nclass TOP: ...")
-    assert names_with_two_homes({"a": a, "b": b}) == {"TOP": ["a", "b"]}
-    assert not names_with_two_homes(modules())
+@pytest.mark.parametrize("folder", ["tests", "soak", "benchmarks", "docs", "examples"])
+def test_every_script_names_the_encoding_of_its_files(folder):
+    assert violations(files_without_an_encoding, ROOT / folder) == []
