@@ -61,12 +61,13 @@ test-browser: $(VENV)/.installed-test  ## install Debian's chromium where possib
 soak: $(VENV)/.installed-test  ## attack it: kills, random problems, damaged files (SOAK="--kills 3000 --inputs 100000")
 	$(ONE_THREAD) $(BIN)/python -m soak $(SOAK)
 
-lint: $(VENV)/.installed-dev  ## style, types, and the direction of dependencies
+lint: $(VENV)/.installed-dev  ## style, types, direction of dependencies, subjects of commits
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file tests/mypy.ini
 	$(BIN)/lint-imports
+	$(BIN)/python .ci/commit_subjects.py
 
 format: $(VENV)/.installed-dev  ## apply the style
 	$(BIN)/ruff check --fix .

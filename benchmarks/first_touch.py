@@ -94,16 +94,16 @@ def steps(folder: Path, export: bool) -> dict[str, Callable[[], None]]:
             *readme_commands(readme, "onegrad apply"),
         ],
     }
-    walk: dict[str, Callable[[], None]] = {
+    stations: dict[str, Callable[[], None]] = {
         name: (lambda commands=commands: run(commands, folder))  # type: ignore[misc]
         for name, commands in commands_by_step.items()
     }
-    walk["the explorer, its page fetched"] = lambda: open_explorer(folder)
+    stations["the explorer, its page fetched"] = lambda: open_explorer(folder)
     if export:
-        walk["the explorer as one file"] = lambda: run(
+        stations["the explorer as one file"] = lambda: run(
             ["onegrad explore --export page.html"], folder
         )
-    return walk
+    return stations
 
 
 def main() -> None:

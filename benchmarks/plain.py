@@ -88,33 +88,35 @@ def with_engine(n: int, tests: int, seeds: int, device: str, precision: str | No
     return float(og.simulate(problem, seeds, n_test=tests, device=device, **options).risk.mean)
 
 
-WAYS: dict[str, Callable[[int, int, int, str], float]] = {
+PROGRAMS: dict[str, Callable[[int, int, int, str], float]] = {
     "numpy": with_numpy, "torch": with_torch, "tf32": partial(with_torch, tf32=True),
     "engine": with_engine, "single": partial(with_engine, precision="single"),
     "fast": partial(with_engine, precision="fast"),
 }  # fmt: skip
 
 
-def one(way: str, n: int, tests: int, seeds: int, device: str, repeats: int) -> None:
+def one(name: str, n: int, tests: int, seeds: int, device: str, repeats: int) -> None:
     """In a process of its own: seconds (the least of several), risk and peak memory as JSON."""
-    WAYS[way](256, 256, 1, device)
+    PROGRAMS[name](256, 256, 1, device)
     if device != "cpu":
-        WAYS[way](n, tests, 2, device)  # kernels are chosen and loaded
+        PROGRAMS[name](n, tests, 2, device)  # kernels are chosen and loaded
     times = []
     for _ in range(repeats):
         began = time.perf_counter()
-        risk = WAYS[way](n, tests, seeds, device)
+        risk = PROGRAMS[name](n, tests, seeds, device)
         times.append(time.perf_counter() - began)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     print(json.dumps({"seconds": min(times), "risk": risk, "peak": peak}))
 
 
-def measured(way: str, n: int, tests: int, seeds: int, device: str, threads: int) -> dict[str, Any]:
+def measured(
+    name: str, n: int, tests: int, seeds: int, device: str, threads: int
+) -> dict[str, Any]:
     """`one` on so many cores."""
-    arguments = [way, n, tests, seeds, device, 3 if seeds * n < 100_000 else 1]
+    arguments = [name, n, tests, seeds, device, 3 if seeds * n < 100_000 else 1]
     environment = dict(os.environ)
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        environment[name] = str(threads)
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        environment[variable] = str(threads)
     command = [sys.executable, __file__, "--one", ",".join(map(str, arguments))]
     mine = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, mine[:threads])  # a child inherits it
@@ -138,8 +140,8 @@ def main() -> None:
     parser.add_argument("--one", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
-        way, n, tests, seeds, device, repeats = args.one.split(",")
-        return one(way, int(n), int(tests), int(seeds), device, int(repeats))
+        name, n, tests, seeds, device, repeats = args.one.split(",")
+        return one(name, int(n), int(tests), int(seeds), device, int(repeats))
     script = "numpy" if args.device == "cpu" else "tf32" if args.precision else "torch"
     print(f"{'cores':>5} {'n':>8} {'seeds':>5} {script + ', s':>10} {'engine, s':>10} "
           f"{'faster':>7} {script + ', GB':>10} {'engine, GB':>10}   risks")  # fmt: skip

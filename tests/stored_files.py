@@ -102,7 +102,7 @@ def record(folder):
     for name, model in small_fits():
         model.save(folder / f"{name}.model", rows="frozen" if name == "matrix" else "sums")
         expected["models"][name] = model_answers(model)
-    (folder / "small.toml").write_text(SMALL)
+    (folder / "small.toml").write_text(SMALL, "utf-8")
     cells = all_cells(read_spec(folder / "small.toml", MEASURES))
     when = ("float64", "cpu", 0.01, "example", "2026-01-01T12:00:00+00:00")
     with Store(folder / "store") as store:
@@ -110,7 +110,7 @@ def record(folder):
             values = MEASURES[cell.measure].function(cell, "cpu")
             store.add(cell, values, Provenance(og.__version__, None, *when))
         expected["store"] = store_answers(store)
-    (folder / "expected.json").write_text(json.dumps(expected) + "\n")
+    (folder / "expected.json").write_text(json.dumps(expected) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

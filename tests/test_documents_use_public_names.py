@@ -1,4 +1,4 @@
-"""Pages, examples and the explorer's code use `og.X`, or names that a room exports."""
+"""Pages, examples and the explorer's code use `og.X`, or names that a package exports."""
 
 import ast
 import importlib
@@ -39,7 +39,7 @@ def scripts() -> dict[str, str]:
 
 
 def private_names(code: str, modules: set[str] = frozenset()) -> Iterator[str]:
-    """Names of onegrad that are not promised; `modules` are documented beside the rooms."""
+    """Names of onegrad that are not promised; `modules` are documented beside the packages."""
     for node in ast.walk(ast.parse(code)):
         match node:
             case ast.Attribute(value=ast.Name(id="og"), attr=name):
@@ -49,9 +49,9 @@ def private_names(code: str, modules: set[str] = frozenset()) -> Iterator[str]:
                 loaded = {alias.name for alias in names if alias.name.startswith("onegrad")}
                 yield from loaded - {"onegrad"}
             case ast.ImportFrom(module=str(module), names=names) if module.startswith("onegrad"):
-                room = importlib.import_module(module)
-                own = re.findall(r" as (\w+)$", Path(room.__file__).read_text("utf-8"), re.M)
-                public = getattr(room, "__all__", own)
+                package = importlib.import_module(module)
+                own = re.findall(r" as (\w+)$", Path(package.__file__).read_text("utf-8"), re.M)
+                public = getattr(package, "__all__", own)
                 is_room = module.count(".") == 1
                 for alias in names:
                     if module not in modules and not (is_room and alias.name in public):
@@ -79,6 +79,6 @@ def test_every_exception_is_needed():
 
 def test_every_room_exports_what_it_has():
     for path in (ROOT / "src/onegrad").glob("*/__init__.py"):
-        room = importlib.import_module(f"onegrad.{path.parent.name}")
-        for name in getattr(room, "__all__", ()):
-            assert hasattr(room, name), f"onegrad.{path.parent.name}.{name}"
+        package = importlib.import_module(f"onegrad.{path.parent.name}")
+        for name in getattr(package, "__all__", ()):
+            assert hasattr(package, name), f"onegrad.{path.parent.name}.{name}"

@@ -35,8 +35,8 @@ def test_the_reference_lists_every_public_name():
 
 def test_every_name_has_an_example_that_is_true():
     for name in LISTED:
-        room, _, word = f"onegrad.{name}".rpartition(".")
-        text = inspect.getdoc(getattr(importlib.import_module(room), word))
+        package, _, word = f"onegrad.{name}".rpartition(".")
+        text = inspect.getdoc(getattr(importlib.import_module(package), word))
         assert ">>> import onegrad as og" in text, name
         assert not failures(name, text), failures(name, text)
 

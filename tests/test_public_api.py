@@ -70,7 +70,7 @@ def test_rooms_loaded_later_do_not_shadow_functions():
 
 def test_help_shows_every_function():
     import onegrad.networks
-    import onegrad.theory  # noqa: F401 -- no room that is loaded later takes a function's name
+    import onegrad.theory  # noqa: F401 -- no package that is loaded later takes a function's name
 
     for name in FUNCTIONS:
         function = getattr(og, name)

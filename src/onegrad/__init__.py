@@ -1,7 +1,7 @@
 """Theory, simulation and estimators for networks trained with one gradient step.
 
 Every name in `__all__` is promised to users; the rest of the package may change. The names stand in
-`__init__.pyi`, and a room is loaded when one of its names is first used: importing onegrad costs
+`__init__.pyi`, and a package is loaded when one of its names is first used: importing onegrad costs
 nothing, and using it NumPy and SciPy only.
 """
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.compat
 
 @pytest.mark.parametrize("version", RELEASES)
 def test_a_store_is_complete_and_says_what_it_said(version, tmp_path, capsys):
-    expected = json.loads((FILES / version / "expected.json").read_text())["store"]
+    expected = json.loads((FILES / version / "expected.json").read_text("utf-8"))["store"]
     store = Path(shutil.copytree(FILES / version / "store", tmp_path / "store"))
     command = [str(FILES / version / "small.toml"), "--store", str(store)]
     assert main(["sweep", "run", *command, "--json"]) == 0

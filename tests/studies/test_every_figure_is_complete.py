@@ -12,18 +12,18 @@ from onegrad.experiments.report.page import typeset
 from onegrad.studies import gallery
 from onegrad.studies.measures import MEASURES
 
-ROOM = Path(gallery.__file__).parent
+STUDIES = Path(gallery.__file__).parent
 
 
 def test_all_studies_are_in_the_gallery_in_a_definite_order() -> None:
     assert gallery.groups() == ["papers", "open"]
     for group in gallery.groups():
         studies = gallery.select([group])
-        names = {path.stem.replace("_", "-") for path in (ROOM / group).glob("*.toml")}
+        names = {path.stem.replace("_", "-") for path in (STUDIES / group).glob("*.toml")}
         assert set(studies) == names and len(names) > 10
         orders = [study.spec.order for study in studies.values()]
         assert orders == sorted(set(orders)), "orders must differ"
-        modules = {path.stem for path in (ROOM / group).glob("*.py")} - {"__init__"}
+        modules = {path.stem for path in (STUDIES / group).glob("*.py")} - {"__init__"}
         assert modules == {study.module.__name__.rpartition(".")[2] for study in studies.values()}
 
 

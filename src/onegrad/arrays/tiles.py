@@ -31,8 +31,8 @@ def rectangle(shape: Sequence[int], threads: int) -> list[tuple[slice, slice]]:
     rows, columns = shape
     if threads == 1:
         return [(slice(0, rows), slice(0, columns))]
-    ways = [(h, threads // h) for h in range(1, threads + 1) if threads % h == 0]
-    high, wide = min(ways, key=lambda way: abs(math.log(2 * rows * way[1] / (columns * way[0]))))
+    grids = [(h, threads // h) for h in range(1, threads + 1) if threads % h == 0]
+    high, wide = min(grids, key=lambda g: abs(math.log(2 * rows * g[1] / (columns * g[0]))))
     high *= -(-rows // (high * MAX_TILE_ROWS))
     return [(i, j) for i in slices(rows, high) for j in slices(columns, wide)]
 

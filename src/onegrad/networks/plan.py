@@ -228,12 +228,12 @@ def plan_group(
 
 def _less_memory(problem: Problem, model: str, stack_size: int, ops: Ops) -> str:
     sizes = "n" if model in KERNEL_MODELS else "n or N" if problem.n < 2 * problem.N else "N or d"
-    ways = [f"lower {sizes}"]
+    remedies = [f"lower {sizes}"]
     if stack_size > 1:
-        ways.append("lower batch")
+        remedies.append("lower batch")
     if ops.precision == "exact":
-        ways.append("dtype float32")
-    return ", ".join([*ways, "a higher limit"])
+        remedies.append("dtype float32")
+    return ", ".join([*remedies, "a higher limit"])
 
 
 # -- the plan --------------------------------------------------------------------------------

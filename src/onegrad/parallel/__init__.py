@@ -1,4 +1,4 @@
-"""Ways of running in parallel, all of them maps of a function over items.
+"""Maps of a function over items in parallel: threads, processes, Dask clusters.
 
 ========================  ==============  =====================================================
 ``thread_map``            `threads`       threads of this process, results in order

@@ -1,6 +1,6 @@
 """The look of results: one style of lines, bands, markers and tables for objects and reports.
 
-Nothing heavy is loaded with this room: matplotlib and pandas come when something is drawn.
+Nothing heavy is loaded with this package: matplotlib and pandas come when something is drawn.
 """
 
 from onegrad.pictures import style as style

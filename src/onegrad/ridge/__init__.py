@@ -1,4 +1,4 @@
-"""Ridge regression from sums over rows: the only room that factors a Gram matrix."""
+"""Ridge regression from sums over rows: the only package that factors a Gram matrix."""
 
 from onegrad.ridge.equations import Fit as Fit
 from onegrad.ridge.equations import NormalEquations as NormalEquations

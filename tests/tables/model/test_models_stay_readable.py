@@ -16,7 +16,7 @@ RTOL = 1e-7  # readouts of sums are solved again: rounding times condition
 
 @pytest.mark.parametrize("version", RELEASES)
 def test_models_are_read_and_written(version, tmp_path):
-    expected = json.loads((FILES / version / "expected.json").read_text())["models"]
+    expected = json.loads((FILES / version / "expected.json").read_text("utf-8"))["models"]
     paths = sorted((FILES / version).glob("*.model"))
     assert [path.stem for path in paths] == sorted(expected)
     for path in paths:

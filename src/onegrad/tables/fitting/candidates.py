@@ -162,7 +162,7 @@ def significant_gain(before: Floats, after: Floats, w: Floats, errors: float = 1
 def best_decade(
     score: Callable[[float], float], first: float, fine: bool = False, resolution: float = 0.0
 ) -> float:
-    """Walk over powers of ten from `first` while a neighbour is better, and return the best one.
+    """Try powers of ten from `first` while a neighbour is better, and return the best one.
 
     With `fine`, return the best of that one and the half decades beside it. Gains that do not
     exceed `resolution` are no reason to move.
