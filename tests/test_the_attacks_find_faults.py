@@ -179,7 +179,7 @@ def test_an_interrupt_with_a_traceback(soak):
     start = "Fatal Python error: init_import_site\nTraceback ...\n  File site-packages/x.pth"
     for faults, outcomes in (
         (0, [(130, "onegrad: interrupted\n"), (0, ""), (-2, ""), (1, start)]),  # Python's own start
-        (1, [(130, "Traceback (most\n onegrad/a.py"), (-2, "a"), (77, ""),
+        (1, [(130, f"Traceback (most\n {soak.terminals.PACKAGE}/a.py"), (-2, "a"), (77, ""),
              (1, "Traceback ...\n  File site-packages/numpy")]),
     ):  # fmt: skip
         for code, text in outcomes:

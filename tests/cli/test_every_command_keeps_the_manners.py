@@ -14,11 +14,12 @@ from onegrad.cli import COMMANDS, main
 from programs import ONEGRAD
 
 SIZES = "--n 60 --d 30 --N 40"
+QUICK = "--n 600 --d 300 --N 400 --activation tanh --teacher H1"  # in theory
 GOOD = {
     "predict": f"{SIZES} --theory random-features",
     "simulate": f"{SIZES} --seeds 2",
-    "compare": f"{SIZES} --alpha 0.3 --seeds 2",
-    "optimum": f"{SIZES} --over ridge",
+    "compare": f"{QUICK} --alpha 0.3 --seeds 2",
+    "optimum": f"{QUICK} --over ridge",
     "spectrum": f"{SIZES} --eta 3 --simulate --seeds 2",
     "reproduce": "--list",
     "sweep": "run grid.toml",

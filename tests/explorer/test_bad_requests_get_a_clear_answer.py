@@ -73,6 +73,7 @@ def test_random_requests_never_break_the_server(client, monkeypatch) -> None:
     assert client.get("/api/instant").status_code == 200
 
 
+@pytest.mark.full
 def test_both_ends_of_every_limit_are_answered(client) -> None:
     for name, control in CONTROLS.items():
         for value in control.limits or ():

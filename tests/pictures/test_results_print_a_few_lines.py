@@ -16,15 +16,15 @@ def test_a_problem_shows_what_is_not_default():
 
 
 def test_results_are_short():
-    many = np.linspace(0, 0.4, 40).tolist()
+    many = np.linspace(0.1, 0.4, 40).tolist()
     for result in (
         og.predict(PROBLEM),
-        og.predict(PROBLEM, alpha=many),
+        og.predict(PROBLEM, "random-features", ridge=many),
         og.simulate(PROBLEM, seeds=2, alpha=many),
         og.simulate(PROBLEM, seeds=2, alpha=many).test,
         og.spectrum(PROBLEM),
         measure(PROBLEM, seeds=2),
-        og.compare(PROBLEM, seeds=2),
+        og.compare(PROBLEM, seeds=2, theory="random-features"),
         og.cost(PROBLEM),
     ):
         assert len(repr(result)) < MAX_CHARACTERS, type(result)

@@ -85,10 +85,10 @@ class Optimum:
     Examples
     --------
     >>> import onegrad as og
-    >>> problem = og.Problem(n=1000, d=500, N=667, activation="relu", teacher="H1 + H2/sqrt(2)")
-    >>> best = og.optimum(problem, over=("alpha", "ridge"))
-    >>> bool(best.test < og.predict(problem, alpha=0.3).test), sorted(best.values)
-    (True, ['alpha', 'ridge'])
+    >>> problem = og.Problem(n=600, d=300, N=400, activation="tanh", teacher="H1", noise=0.5)
+    >>> best = og.optimum(problem, over="ridge")
+    >>> bool(best.test < og.predict(problem).test), list(best.values)
+    (True, ['ridge'])
     """
 
     problem: Problem
