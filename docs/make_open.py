@@ -20,6 +20,11 @@ from typing import Any
 
 import jinja2
 
+from onegrad.experiments.grid import problems_of
+from onegrad.experiments.spec import Grid, Spec, read_spec
+from onegrad.studies import gallery
+from onegrad.studies.measures import MEASURES
+
 HERE = Path(__file__).parent
 PAGES = HERE / "open"
 MAX_INDEX = 4  # entries of an array that the table of a page keeps
@@ -41,37 +46,85 @@ def index(records: dict[str, dict[str, Any]]) -> str:
 
 def method(records: dict[str, dict[str, Any]]) -> str:
     """Return the rules, what each page did, and the numbers of independent code."""
-    methods = {name: record["method"] for name, record in records.items()}
+    specs = {name: spec_of(name) for name in records}
+    reasons = {name: spec.method.get("out_of_reach") for name, spec in specs.items()}
     return TEMPLATES.get_template("method.md.jinja").render(
-        rows=[method_row(name, record) for name, record in records.items()],
-        out_of_reach=[(k, m["out_of_reach"]) for k, m in methods.items() if m["out_of_reach"]],
-        violations=[(k, text) for k, m in methods.items() for text in m["violations"]],
+        rows=[method_row(name, specs[name], record) for name, record in records.items()],
+        out_of_reach=[(name, reason) for name, reason in reasons.items() if reason],
         independent=independent_rows(records),
     )
 
 
-def method_row(name: str, record: dict[str, Any]) -> list[str]:
+def spec_of(name: str) -> Spec:
+    """Return what a study computes, with the grids whose images cannot be read here."""
+    return read_spec(gallery.files()[name], MEASURES)
+
+
+def method_row(name: str, spec: Spec, record: dict[str, Any]) -> list[str]:
     """Return the cells of a page in the table of methods."""
-    method = record["method"]
-    optima, at_end = method["optima"], [o for o in method["optima"] if o["at_end"]]
-    inside = f"{len(optima) - len(at_end)} of {len(optima)}" if optima else "no optimum"
-    axes = sorted({axis for o in at_end for axis in o["at_end"]})
-    budgets = {(c["settings"], c["rows"]) for c in method["competitors"]}
-    tuning = "; ".join(f"{tried} tried, {rows:,} rows" for tried, rows in sorted(budgets))
-    sizes = ", ".join(f"{size:,}" for size in method["sizes"])
-    networks = "–".join(dict.fromkeys(map(str, method["networks"])))
-    rows = f"{method['test_rows']:,}" if method["test_rows"] else "–"
+    optima = optima_in(record["facts"])
+    ends = sorted({axis for optimum in optima for axis in axes_at_end(optimum)})
+    inside = "all inside" if optima else "no optimum"
+    budgets = tuning(spec)
+    tuned = "; ".join(f"{tried} tried, {rows:,} rows" for tried, rows in sorted(set(budgets)))
+    seeds = [grid.seeds for grid in spec.grids if grid.seeded]
+    rows = [n for grid in spec.grids if (n := test_rows(grid)) is not None]
+    declared = spec.method.get("sizes")
     return [
         f"[{name}]({name}.md)",
-        inside + (f", at an end of {', '.join(axes)}" if axes else ""),
-        f"{len(method['competitors'])} × ({tuning})" if tuning else "–",
-        f"{method['along']} = {sizes}" if sizes else "named in the title",
-        networks,
-        rows + (f" (real data: {', '.join(method['real_data'])})" if method["real_data"] else ""),
-        str(method["paired"] or "–"),
-        "; ".join(method["selections"]) or "–",
+        f"some at an end of {', '.join(ends)}" if ends else inside,
+        f"{len(budgets)} × ({tuned})" if tuned else "–",
+        f"{declared['along']} = {', '.join(f'{size:,}' for size in sizes(spec))}"
+        if declared
+        else "named in the title",
+        "–".join(dict.fromkeys((str(min(seeds)), str(max(seeds))))),
+        f"{min(rows):,}{' (fewer of real data)' if 'real_data' in spec.method else ''}"
+        if rows
+        else "–",
         record["computed"],
     ]
+
+
+def sizes(spec: Spec) -> list[int]:
+    """Return the sizes of the grids that a study declares for its trend."""
+    declared = spec.method.get("sizes", {"grid": [], "along": "n"})
+    names = [declared["grid"]] if isinstance(declared["grid"], str) else declared["grid"]
+    problems = [v.problem for g in spec.grids if g.name in names for v in problems_of(g)]
+    return sorted({getattr(problem, declared["along"]) for problem in problems})
+
+
+def tuning(spec: Spec) -> list[tuple[int, int]]:
+    """Return how many settings each competitor tries, and on how many rows it chooses."""
+    budgets = []
+    for entry in spec.method["competitors"]:
+        settings, rows = entry.get("settings"), entry.get("rows")
+        if "grid" in entry:
+            (grid,) = (grid for grid in spec.grids if grid.name == entry["grid"])
+            first = problems_of(grid)[0]
+            settings, rows = len(first.etas) * len(first.ridges), test_rows(grid) or 0
+        budgets.append((settings, rows))
+    return budgets
+
+
+def test_rows(grid: Grid) -> int | None:
+    """Return the test rows per network that a grid sets; None if its measure tests nothing."""
+    tests = "n_test" in MEASURES[grid.measure].options
+    return int(grid.options.get("n_test", 0)) if tests else None
+
+
+def optima_in(facts: Any) -> list[dict[str, Any]]:
+    """Return the best points among the facts of a page."""
+    if not isinstance(facts, dict | list):
+        return []
+    if "ends" in facts:
+        return [facts]
+    items = facts.values() if isinstance(facts, dict) else facts
+    return [optimum for item in items for optimum in optima_in(item)]
+
+
+def axes_at_end(optimum: dict[str, Any]) -> list[str]:
+    """Return the axes along which a best point is the first or the last of its grid."""
+    return [axis for axis, x in optimum["at"].items() if x in optimum["ends"][axis]]
 
 
 def independent_rows(records: dict[str, dict[str, Any]]) -> list[list[str]]:

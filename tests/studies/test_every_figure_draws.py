@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from onegrad import Problem
 from onegrad.cli import main
-from onegrad.experiments import Cell, Results, Store, run_cells
+from onegrad.experiments import Cell, Check, Point, Results, Store, check, run_cells
+from onegrad.experiments.checks import location, place
 from onegrad.studies import gallery
 from onegrad.studies.measures import MEASURES
 from onegrad.studies.reproduce import filled, headlines, number_table, texts
@@ -82,6 +84,25 @@ def test_a_line_outside_the_frame_is_seen() -> None:
     assert off_frame(ax.figure) == ["far: 5 outside 0 to 1"]
 
 
+def unchecked(points: list[Point], checks: list[Check]) -> set[str]:
+    """Points that both networks and theory have, and at which they are not compared."""
+    predicted = {location(p.problem) for p in points if not p.seeded}
+    shared = {place(p.problem) for p in points if p.seeded and location(p.problem) in predicted}
+    return shared - {check.where for check in checks}
+
+
+def test_a_point_that_is_not_compared_is_seen() -> None:
+    problems = [Problem(n=100, d=50, N=80, ridge=ridge) for ridge in (0.1, 1.0)]
+    points = [
+        Point(p, {"test": np.ones(seeded * 2)}, seeded)
+        for p in problems
+        for seeded in (True, False)
+    ]
+    checks = [check("test", p, np.array([1.0, 1.1]), 1.0, "theory", 0.0) for p in problems]
+    assert not unchecked(points, checks)
+    assert unchecked(points, checks[1:]) == {checks[0].where}
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_study_draws_compares_and_speaks(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -102,6 +123,8 @@ def test_a_study_draws_compares_and_speaks(
         assert THEORY.search(words) and not off_frame(figure)
         assert len(checks) >= (1 if name == "ba-figure2" else 4)
     assert all(np.isfinite([c.theory, c.simulated, c.se, c.z]).all() for c in checks)
+    if study.group == "open":
+        assert not checks or not unchecked([p for grid in results.values() for p in grid], checks)
     text, notes = texts(study, facts)
     _, rows = number_table(study, facts)
     sentences = [f"{h.sentence} {h.quantity} {h.shown}" for h in headlines(study, facts)]

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(reproduction_json(reproduction))
     else:
         _print_outcome(reproduction, out)
-    wrong = reproduction.summary.failed or reproduction.missing or reproduction.page.violations
+    wrong = reproduction.summary.failed or reproduction.missing or reproduction.page.wrong
     return 1 if wrong else 0
 
 
@@ -76,8 +76,8 @@ def _print_outcome(reproduction: Reproduction, out: Path) -> None:
     print(f"sentences: {page.holding} of {sentences} hold{sizes}")
     exact = f"; {page.verdict.exact} without any allowance" if page.verdict.points else ""
     print(f"verification: {page.verdict}{exact}")
-    for violation in page.violations:
-        print(f"breaks a rule: {violation}")
+    for h in page.wrong:
+        print(f"does not hold: {h.sentence}: {h.quantity} is {h.shown}, not {h.condition}")
 
 
 def _list(args: argparse.Namespace) -> int:

@@ -113,15 +113,7 @@ class Spec:
 SHARED_KEYS = ("convention", "problem", "seeds", "seeds_per_cell", "dtype")  # by all grids
 STUDY_KEYS = ("order", "module", "text", "headline", "method")
 HEADLINE_KEYS = ("says", "quantity", "value", "above", "below")
-METHOD_KEYS = (
-    "sizes",
-    "competitors",
-    "untuned",
-    "real_data",
-    "out_of_reach",
-    "needs",
-    "unchecked",
-)
+METHOD_KEYS = ("sizes", "competitors", "untuned", "real_data", "out_of_reach")
 GRID_KEYS = tuple(f.name for f in fields(Grid) if f.name not in ("seeded", "location"))
 
 

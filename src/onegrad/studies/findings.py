@@ -1,12 +1,11 @@
 """Values that a finding is made of: estimates, optima, paired differences, trends, selections.
 
-Each value carries what the rules of `studies/rules.py` need to judge it: an optimum its grid, a
-selection what it was selected from, a largest value of how many it is. What
-decides a headline has an `interval`: the values within three standard errors.
+An optimum carries its grid, a selection what it was selected from, a largest value of how many it
+is. What decides a headline has an `interval`: the values within three standard errors.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
@@ -56,10 +55,6 @@ class Estimate(NamedTuple):
         return f"{self.mean:{spec}} ± {self.se:{spec.removeprefix('+')}}"
 
 
-class PairedEstimate(Estimate):
-    """An estimate from common seeds, in which what a seed does to both cancels."""
-
-
 @dataclass(frozen=True)
 class Extreme:
     """The largest or the smallest of several noisy values, written as `0.12 (of 5: 0.08 to 0.16)`.
@@ -104,27 +99,27 @@ def largest_deviation(values: Sequence[Estimate]) -> Extreme:
     return Extreme(extreme.mean, (max(low, 0.0), high), len(values))
 
 
-def paired_difference(a: Floats, b: Floats) -> PairedEstimate:
+def paired_difference(a: Floats, b: Floats) -> Estimate:
     """Return the mean of a - b over common seeds, with its standard error.
 
     >>> f"{paired_difference(np.array([1.0, 2.0, 4.0]), np.array([0.5, 1.4, 3.6])):.2f}"
     '0.50 ± 0.06'
     """
     a, b = _common_seeds(a, b)
-    return PairedEstimate(float(np.mean(a - b)), float(standard_error(a - b)))
+    return Estimate(float(np.mean(a - b)), float(standard_error(a - b)))
 
 
-def paired_ratio(a: Floats, b: Floats) -> PairedEstimate:
+def paired_ratio(a: Floats, b: Floats) -> Estimate:
     """Return mean(a)/mean(b) over common seeds, with its standard error to first order."""
     a, b = _common_seeds(a, b)
     ratio = float(np.mean(a) / np.mean(b))
-    return PairedEstimate(ratio, float(standard_error((a - ratio * b) / np.mean(b))))
+    return Estimate(ratio, float(standard_error((a - ratio * b) / np.mean(b))))
 
 
-def paired_change(a: Floats, b: Floats) -> PairedEstimate:
+def paired_change(a: Floats, b: Floats) -> Estimate:
     """Return mean(a)/mean(b) - 1 over common seeds, with its standard error to first order."""
     ratio = paired_ratio(a, b)
-    return PairedEstimate(ratio.mean - 1, ratio.se)
+    return Estimate(ratio.mean - 1, ratio.se)
 
 
 def _common_seeds(a: Floats, b: Floats) -> tuple[Floats, Floats]:
@@ -174,12 +169,8 @@ def lowest_point(points: Points, quantity: str, along: Sequence[str]) -> BestPoi
     )
 
 
-class Trend(Estimate):
-    """The change of a quantity per doubling of a size."""
-
-
-def trend(sizes: Sequence[float], values: Sequence[Estimate]) -> Trend:
-    """Return the slope of the weighted least-squares line of the values against log2(size).
+def trend(sizes: Sequence[float], values: Sequence[Estimate]) -> Estimate:
+    """Return the change per doubling of a size, by a weighted least-squares line in log2(size).
 
     >>> f"{trend([100, 200, 400], [Estimate(m, 0.1) for m in (1.0, 1.5, 2.0)]):+.2f}"
     '+0.50 ± 0.07'
@@ -187,7 +178,7 @@ def trend(sizes: Sequence[float], values: Sequence[Estimate]) -> Trend:
     means, errors = np.array([tuple(v) for v in values], dtype=float).T
     weights = 1 / errors if np.all(errors > 0) else None  # none of a theory, which is exact
     line, covariance = np.polyfit(np.log2(sizes), means, 1, w=weights, cov="unscaled")
-    return Trend(float(line[0]), 0.0 if weights is None else float(covariance[0, 0] ** 0.5))
+    return Estimate(float(line[0]), 0.0 if weights is None else float(covariance[0, 0] ** 0.5))
 
 
 def power_law(sizes: Sequence[float], values: Sequence[Estimate]) -> Estimate:
@@ -199,7 +190,7 @@ def power_law(sizes: Sequence[float], values: Sequence[Estimate]) -> Estimate:
     if not all(v.mean > 0 for v in values):
         return Estimate(math.nan, math.nan)
     logs = [Estimate(math.log2(v.mean), v.se / (v.mean * math.log(2))) for v in values]
-    return Estimate(*trend(sizes, logs))
+    return trend(sizes, logs)
 
 
 @dataclass(frozen=True)
@@ -222,24 +213,3 @@ class Selection:
 
     def __str__(self) -> str:
         return f"{self.chosen} of {self.total}"
-
-
-def values_in(facts: Facts) -> Iterator[tuple[str, Any]]:
-    """Yield every value among the facts once, with a path such as `laws.0.best`."""
-    shown: set[int] = set()
-    for name, value in facts.items():
-        for path, part in _values(name, value):
-            if id(part) not in shown:
-                shown.add(id(part))
-                yield path, part
-
-
-def _values(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            yield from _values(f"{path}.{name}", item)
-    elif isinstance(value, list):
-        for i, item in enumerate(value):
-            yield from _values(f"{path}.{i}", item)
-    else:
-        yield path, value

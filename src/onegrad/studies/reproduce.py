@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from onegrad.exceptions import InvalidInput
-from onegrad.experiments.checks import Check, Headline
+from onegrad.experiments.checks import Headline
 from onegrad.experiments.grid import shard, store_part
 from onegrad.experiments.report.page import (
     REPORT,
@@ -30,7 +30,6 @@ from onegrad.io.files import atomic_write, output_file
 from onegrad.io.json_values import json_values
 from onegrad.io.progress import TerminalProgress
 from onegrad.pictures.style import RC
-from onegrad.studies import rules
 from onegrad.studies.findings import Facts, Selection
 from onegrad.studies.gallery import Study, select
 from onegrad.studies.measures import MEASURES
@@ -102,8 +101,6 @@ def _section(study: Study, results: Results, folder: Path, sizes: Sizes, compute
     checks, facts = study.checks(results), study.facts(results)
     text, notes = texts(study, facts)
     sentences = headlines(study, facts)
-    # the rules ask for sizes, seeds and test rows that a smaller run has not
-    violations = [] if sizes.quick or sizes.seeds else broken_rules(study, facts, results, checks)
     heads, rows = number_table(study, facts)
     section = Section(
         name=study.name,
@@ -118,14 +115,12 @@ def _section(study: Study, results: Results, folder: Path, sizes: Sizes, compute
         computed=computed,
         heads=heads,
         rows=rows,
-        violations=tuple(map(str, violations)),
     )
     write_csv(folder / f"{study.name}.csv", point_rows(results))
     write_csv(folder / f"{study.name}.checks.csv", check_rows(checks))
     record = {"order": study.spec.order, "text": text, "facts": json_values(facts)}
     record["computed"] = computed
     record["headlines"] = [headline_record(h) for h in sentences]
-    record["method"] = json_values(rules.audit(study.spec, facts, violations))
     _write(folder / f"{study.name}.json", json.dumps(record, indent=1, ensure_ascii=False))
     if "question" in text:
         _write(folder / f"{study.name}.md", study_page(section))
@@ -218,21 +213,6 @@ def _environment() -> Any:
     return environment
 
 
-def broken_rules(
-    study: Study, facts: Facts, results: Results | None = None, checks: Sequence[Check] = ()
-) -> list[rules.Violation]:
-    """Return the rules that a study breaks; those about its checks need its results."""
-    broken = list(rules.decided_headlines(headlines(study, facts)))
-    if not rules.is_judged(study.spec):
-        return broken
-    text, notes = texts(study, facts)
-    _, rows = number_table(study, facts)
-    shown = {**text, "notes": " ".join([*notes, *(cell for row in rows for cell in row)])}
-    broken += rules.spec_violations(study.spec)
-    broken += rules.finding_violations(study.spec, facts, shown)
-    return broken + list(rules.every_shared_point(study.spec, results or {}, checks))
-
-
 def _write(path: Path, text: str) -> None:
     with atomic_write(path) as file:
         file.write(text.encode())
@@ -298,6 +278,5 @@ def reproduction_json(reproduction: Reproduction) -> dict[str, Any]:
         "missing": reproduction.missing,
         "sentences": len(page.headlines),
         "sentences_holding": page.holding,
-        "violations": list(page.violations),
         **asdict(reproduction.summary),
     }

@@ -45,7 +45,6 @@ class Section:
     networks : number of networks behind the study.
     computed : version, duration and day of its cells.
     heads, rows : the table of its main numbers; empty if it has none.
-    violations : rules of a finding that it breaks.
     """
 
     name: str
@@ -60,7 +59,6 @@ class Section:
     computed: str
     heads: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
-    violations: Sequence[str] = ()
 
     @property
     def title(self) -> str:
@@ -86,8 +84,6 @@ class Section:
     def outcome(self) -> str:
         if self.svg is None:
             return "not drawn"
-        if self.violations:
-            return "breaks a rule"
         return outcome(self.headlines, self.sizes)
 
     @property
@@ -137,9 +133,10 @@ class Page:
         return sum(h.holds for h in self.headlines)
 
     @property
-    def violations(self) -> tuple[str, ...]:
-        """Rules that the studies break, each with the study's name."""
-        return tuple(f"{s.name}: {broken}" for s in self.sections for broken in s.violations)
+    def wrong(self) -> tuple[Headline, ...]:
+        """Sentences that do not hold at full sizes; those of smaller runs need not hold."""
+        smaller = self.sizes.quick or self.sizes.seeds
+        return () if smaller else tuple(h for h in self.headlines if not h.holds)
 
 
 def outcome(headlines: Sequence[Headline], sizes: Sizes) -> str:

@@ -31,7 +31,7 @@ def errors(cell: Cell, device: str) -> CellValues:
     With the option `precision` also how far they are from float64, NaN where that was not measured.
     """
     options = {"device": device, "dtype": cell.dtype, **arguments_of(cell)}
-    # a study's rules and text say what its network cannot represent
+    # a study's texts say what its network cannot represent
     with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
         simulation = simulate(cell.problem, seeds_of(cell), **options)
     values = {q: getattr(simulation, q).values for q in ERRORS}

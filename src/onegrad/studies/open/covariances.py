@@ -5,7 +5,7 @@ from typing import Any
 from onegrad.experiments import Results, comparison_of
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import errors_against, relative_difference
-from onegrad.studies.findings import Estimate, Facts, PairedEstimate, largest_deviation, trend
+from onegrad.studies.findings import Estimate, Facts, largest_deviation, trend
 
 
 def by_size(results: Results, law: str) -> tuple[Curve, Curve]:
@@ -49,7 +49,7 @@ def facts(results: Results) -> Facts:
     rows, slopes, off = [], [], []
     for law in networks.distinct("inputs")[1:]:
         measured, predicted = by_size(results, law)
-        changes = [PairedEstimate.at(measured, i) for i in range(len(sizes))]
+        changes = [Estimate.at(measured, i) for i in range(len(sizes))]
         slopes.append({"law": law, "line": trend(sizes, changes)})
         for i, point in enumerate(networks.where(inputs=law, alpha=alpha).ordered("d")):
             test, d = Estimate.of(point.values["test"]), point.problem.d

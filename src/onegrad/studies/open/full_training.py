@@ -75,8 +75,8 @@ def _row(task: str, point: Point) -> dict[str, Any]:
     return {
         "task": task,
         "n": point.problem.n,
-        "share": Estimate(*paired_ratio(untrained - one, untrained - full)),
-        "five_share": Estimate(*paired_ratio(untrained - five, untrained - full)),
+        "share": paired_ratio(untrained - one, untrained - full),
+        "five_share": paired_ratio(untrained - five, untrained - full),
         "bound": _BOUNDS[ends["one-step"] > 0, ends["trained"] > 0],
         "one_ends": ends["one-step"],
         "full_ends": ends["trained"],

@@ -9,7 +9,6 @@ from onegrad.studies.drawing import curve_through, joined, relative_difference
 from onegrad.studies.findings import (
     Estimate,
     Facts,
-    PairedEstimate,
     largest_deviation,
     paired_difference,
     trend,
@@ -109,4 +108,4 @@ def facts(results: Results) -> Facts:
 
 
 def _estimates(curve: Curve) -> list[Estimate]:
-    return [PairedEstimate.at(curve, i) for i in range(len(curve.y))]
+    return [Estimate.at(curve, i) for i in range(len(curve.y))]

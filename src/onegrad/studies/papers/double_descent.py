@@ -6,7 +6,7 @@ from typing import Any
 from onegrad.experiments import Check, Points, Results, compare_results
 from onegrad.pictures import style
 from onegrad.studies.drawing import errors_against
-from onegrad.studies.findings import Facts, PairedEstimate, paired_ratio
+from onegrad.studies.findings import Estimate, Facts, paired_ratio
 
 _ACCURACY = 0.01  # of the limit, which leaves out corrections of order 1/d
 PEAK = (0.8, 1.25)  # widths N/n at which these corrections diverge if the penalty is small
@@ -46,7 +46,7 @@ def facts(results: Results) -> Facts:
     simulated = results["simulation"]
     n = simulated[0].problem.n
     widths = n, round(NARROWER * n)
-    ratios: list[PairedEstimate] = []
+    ratios: list[Estimate] = []
     for ridge in simulated.levels("ridge"):
         at, narrower = (simulated.where(N=N, ridge=ridge)[0].values["test"] for N in widths)
         ratios.append(paired_ratio(at, narrower))
