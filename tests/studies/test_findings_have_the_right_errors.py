@@ -5,19 +5,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from onegrad import InvalidInput, Problem
+from onegrad.arrays import student_score
 from onegrad.experiments import Point
 from onegrad.experiments.results import Points
+from onegrad.studies.drawing import curve_through
 from onegrad.studies.findings import (
     Estimate,
     Selection,
     largest,
     lowest_point,
+    mean_of,
     paired_change,
     paired_difference,
     smallest,
     trend,
+    unpaired_difference,
 )
 from onegrad.studies.reproduce import headlines
 
@@ -50,6 +55,45 @@ def test_the_interval_of_the_largest_covers_it_as_often_as_that_of_one() -> None
     assert missed / 20_000 < 0.0027 + 3 * np.sqrt(0.0027 / 20_000)
     of_one = smallest([Estimate(1.0, 0.1)]).interval
     assert of_one == pytest.approx(Estimate(1.0, 0.1).interval)
+
+
+def test_three_networks_have_the_intervals_of_student() -> None:
+    assert student_score(1.959964, 2) == pytest.approx(4.302653, rel=1e-6), "t of 97.5 %"
+    values = np.array([1.0, 1.3, 1.6])
+    three = Estimate.of(values)
+    low, high = three.interval
+    t = scipy.stats.t.isf(scipy.stats.norm.sf(3), df=2)
+    assert t > 19 and (high - low) / 2 == pytest.approx(t * np.std(values, ddof=1) / 3**0.5)
+    assert Estimate(1.3, 0.1).interval == pytest.approx((1.0, 1.6)), "of many: three"
+    assert np.isnan(Estimate.of(np.array([1.0])).interval).all(), "of one: unknown"
+    assert largest([three]).interval == pytest.approx(three.interval)
+    assert paired_change(1 + values, np.ones(3)).interval == pytest.approx(three.interval)
+    curve = curve_through([10, 20], [three, (1.0, 0.0)])
+    assert Estimate.at(curve, 0) == three and Estimate.at(curve, 1).freedom == np.inf
+
+
+def test_few_networks_miss_as_seldom_as_many() -> None:
+    rng, score = np.random.default_rng(3), 1.0  # a smaller score: misses can be counted
+    expected = 2 * scipy.stats.norm.sf(score)
+    for k in (2, 3, 5):
+        x = rng.standard_normal((20_000, k))
+        errors = x.std(1, ddof=1) / np.sqrt(k)
+        missed = np.mean(np.abs(x.mean(1)) > student_score(score, k - 1) * errors)
+        assert missed == pytest.approx(expected, abs=4 * np.sqrt(expected / 20_000))
+
+
+def test_estimates_of_few_networks_are_combined_by_welch() -> None:
+    a, b = Estimate(1.0, 0.3, 2), Estimate(0.5, 0.4, 5)
+    together = unpaired_difference(a, b)
+    welch = scipy.stats.ttest_ind_from_stats(1, 0.3 * 3**0.5, 3, 0.5, 0.4 * 6**0.5, 6, False)
+    assert 2 * scipy.stats.t.sf(together.z, together.freedom) == pytest.approx(welch.pvalue)
+    assert mean_of([a, b]).freedom == pytest.approx(together.freedom)
+    line = trend([100, 200], [b, a])
+    assert (line.mean, line.se) == pytest.approx((0.5, 0.5))
+    assert line.freedom == pytest.approx(together.freedom), "a line through two is a difference"
+    assert trend([100, 200], [Estimate(1.0, 0.0), Estimate(2.0, 0.0)]).interval == pytest.approx(
+        (1, 1)
+    )
 
 
 def test_pairing_needs_the_same_seeds_and_removes_their_luck() -> None:

@@ -18,6 +18,7 @@ from onegrad.arrays.namespace import namespace as namespace
 from onegrad.arrays.namespace import normal_score as normal_score
 from onegrad.arrays.namespace import one_minus_square as one_minus_square
 from onegrad.arrays.namespace import standard_error as standard_error
+from onegrad.arrays.namespace import student_score as student_score
 from onegrad.arrays.namespace import to_numpy as to_numpy
 from onegrad.arrays.namespace import transpose as transpose
 from onegrad.arrays.ops import Ops as Ops

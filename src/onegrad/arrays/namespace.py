@@ -65,3 +65,15 @@ def normal_score(t: Any, freedom: Any) -> Any:
         tail = scipy.special.stdtr(np.where(freedom >= 1, freedom, np.nan), -np.abs(t))
     # ndtri(0) is infinite
     return np.copysign(-scipy.special.ndtri(np.maximum(tail, 1e-300)), t)[()]
+
+
+def student_score(score: float, freedom: Any) -> Any:
+    """Return the quantile of Student's t with the tail probability of a normal score >= 0.
+
+    It is the inverse of `normal_score`; the score itself with infinite degrees of freedom, NaN
+    without one.
+    """
+    freedom = np.asarray(freedom, dtype=float)
+    finite = np.where((freedom >= 1) & np.isfinite(freedom), freedom, np.nan)
+    quantile = -scipy.special.stdtrit(finite, scipy.special.ndtr(-score))
+    return np.where(np.isposinf(freedom), score, quantile)[()]

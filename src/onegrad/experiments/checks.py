@@ -22,7 +22,7 @@ class Headline:
     """A sentence, and the quantity that decides it.
 
     shown : the quantity's value with its error.
-    interval : the values within `MAX_SCORE` standard errors.
+    interval : the values within `MAX_SCORE` standard errors, more by Student's t for few networks.
     above, below : the sentence holds where the whole interval is between these.
     """
 

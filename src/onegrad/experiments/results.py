@@ -88,6 +88,7 @@ class Points(tuple[Point, ...]):
             np.array([p.mean(y) for p in points]),
             np.array([p.se(y) for p in points]),
             np.array([p.band(y) for p in points]),
+            np.array([p.seeds - 1 if p.seeded else math.inf for p in points]),
         )
 
 

@@ -56,12 +56,14 @@ class Curve:
     ----------
     x, y, se : positions, means and their standard errors.
     band : half-width of the band of a theory's accuracy; None where it has none.
+    freedom : degrees of freedom of the standard errors; infinite for a theory.
     """
 
     x: Floats
     y: Floats
     se: Floats
     band: Floats | None = None
+    freedom: Floats | float = math.inf
 
 
 def load_library(name: str, feature: str) -> Any:

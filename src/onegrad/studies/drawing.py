@@ -34,10 +34,10 @@ def with_gaps(curve: Curve) -> Curve:
     return Curve(*(np.insert(values, jumps, np.nan) for values in (curve.x, curve.y, curve.se)))
 
 
-def curve_through(x: Sequence[float], values: Sequence[tuple[float, float]]) -> Curve:
+def curve_through(x: Sequence[float], values: Sequence[tuple[float, ...]]) -> Curve:
     """Return the curve of means with standard errors at these positions."""
-    means, errors = np.array(values, dtype=float).reshape(-1, 2).T
-    return Curve(np.array(x, dtype=float), means, errors)
+    means, errors, freedom = np.array([Estimate(*v) for v in values]).reshape(-1, 3).T
+    return Curve(np.array(x, dtype=float), means, errors, freedom=freedom)
 
 
 def seed_curve(points: Points, along: str, quantity: Callable[[Point], Floats]) -> Curve:

@@ -1,7 +1,8 @@
 """Values that a finding is made of: estimates, optima, paired differences, trends, selections.
 
 An optimum carries its grid, a selection what it was selected from, a largest value of how many it
-is. What decides a headline has an `interval`: the values within three standard errors.
+is. What decides a headline has an `interval`: the values that three standard errors leave, by
+Student's t where networks are few.
 """
 
 import math
@@ -12,10 +13,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from onegrad.arrays import Floats, standard_error
+from onegrad.arrays import Floats, standard_error, student_score
 from onegrad.exceptions import InvalidInput
 from onegrad.experiments.checks import MAX_SCORE
-from onegrad.experiments.results import Points
+from onegrad.experiments.results import Point, Points
 from onegrad.pictures import Curve
 
 Facts = Mapping[str, Any]  # numbers, texts, truth values, lists of these and of tables of them
@@ -24,22 +25,26 @@ Facts = Mapping[str, Any]  # numbers, texts, truth values, lists of these and of
 class Estimate(NamedTuple):
     """A mean with its standard error, which `format` writes together.
 
+    freedom : degrees of freedom of the standard error: networks less one.
+
     >>> f"{Estimate(0.25, 0.031):+.2f}"
     '+0.25 ± 0.03'
     """
 
     mean: float
     se: float
+    freedom: float = math.inf
 
     @classmethod
     def of(cls, values: Floats) -> Self:
         """Return the mean of values and its standard error."""
-        return cls(float(np.mean(values)), float(standard_error(values)))
+        return cls(float(np.mean(values)), float(standard_error(values)), len(values) - 1)
 
     @classmethod
     def at(cls, curve: Curve, index: int) -> Self:
         """Return the value of a curve at one of its positions."""
-        return cls(float(curve.y[index]), float(curve.se[index]))
+        freedom = np.broadcast_to(curve.freedom, curve.y.shape)
+        return cls(float(curve.y[index]), float(curve.se[index]), float(freedom[index]))
 
     @property
     def z(self) -> float:
@@ -48,8 +53,13 @@ class Estimate(NamedTuple):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The values within three standard errors."""
-        return self.mean - MAX_SCORE * self.se, self.mean + MAX_SCORE * self.se
+        """The values within three standard errors, or more by Student's t for few networks."""
+        half_width = student_score(MAX_SCORE, self.freedom) * self.se
+        return self.mean - half_width, self.mean + half_width
+
+    def shifted(self, by: float) -> "Estimate":
+        """Return the estimate of the quantity plus a known number."""
+        return Estimate(self.mean + by, self.se, self.freedom)
 
     def __format__(self, spec: str) -> str:
         return f"{self.mean:{spec}} ± {self.se:{spec.removeprefix('+')}}"
@@ -80,21 +90,22 @@ def largest(values: Sequence[Estimate]) -> Extreme:
     """
     # Bonferroni: the largest of k noisy means is too large by the luck of the luckiest
     score = -ndtri(ndtr(-MAX_SCORE) / len(values))
-    means, errors = np.array([tuple(v) for v in values], dtype=float).T
-    low, high = (float(np.max(means + sign * score * errors)) for sign in (-1, 1))
+    means, errors, freedom = np.array(values).T
+    half_widths = student_score(score, freedom) * errors
+    low, high = (float(np.max(means + sign * half_widths)) for sign in (-1, 1))
     return Extreme(float(means.max()), (low, high), len(values))
 
 
 def smallest(values: Sequence[Estimate]) -> Extreme:
     """Return the smallest of several estimates."""
-    opposite = largest([Estimate(-v.mean, v.se) for v in values])
+    opposite = largest([v._replace(mean=-v.mean) for v in values])
     low, high = opposite.interval
     return Extreme(-opposite.mean, (-high, -low), opposite.count)
 
 
 def largest_deviation(values: Sequence[Estimate]) -> Extreme:
     """Return the largest absolute value of several estimates."""
-    extreme = largest([Estimate(sign * v.mean, v.se) for v in values for sign in (-1, 1)])
+    extreme = largest([v._replace(mean=sign * v.mean) for v in values for sign in (-1, 1)])
     low, high = extreme.interval
     return Extreme(extreme.mean, (max(low, 0.0), high), len(values))
 
@@ -106,20 +117,42 @@ def paired_difference(a: Floats, b: Floats) -> Estimate:
     '0.50 ± 0.06'
     """
     a, b = _common_seeds(a, b)
-    return Estimate(float(np.mean(a - b)), float(standard_error(a - b)))
+    return Estimate.of(a - b)
 
 
 def paired_ratio(a: Floats, b: Floats) -> Estimate:
     """Return mean(a)/mean(b) over common seeds, with its standard error to first order."""
     a, b = _common_seeds(a, b)
     ratio = float(np.mean(a) / np.mean(b))
-    return Estimate(ratio, float(standard_error((a - ratio * b) / np.mean(b))))
+    return Estimate.of((a - ratio * b) / np.mean(b))._replace(mean=ratio)
 
 
 def paired_change(a: Floats, b: Floats) -> Estimate:
     """Return mean(a)/mean(b) - 1 over common seeds, with its standard error to first order."""
-    ratio = paired_ratio(a, b)
-    return Estimate(ratio.mean - 1, ratio.se)
+    return paired_ratio(a, b).shifted(-1)
+
+
+def unpaired_difference(a: Estimate, b: Estimate) -> Estimate:
+    """Return a - b of independent estimates, with Welch's degrees of freedom."""
+    freedom = welch_freedom([a.se**2, b.se**2], [a.freedom, b.freedom])
+    return Estimate(a.mean - b.mean, math.hypot(a.se, b.se), freedom)
+
+
+def mean_of(values: Sequence[Estimate]) -> Estimate:
+    """Return the mean of independent estimates, with Welch's degrees of freedom."""
+    means, errors, freedom = np.array(values).T
+    se = float(np.sum(errors**2) ** 0.5) / len(values)
+    return Estimate(float(means.mean()), se, welch_freedom(errors**2, freedom))
+
+
+def welch_freedom(variances: Any, freedoms: Any) -> float:
+    r"""Return the degrees of freedom of a sum of independent estimates (Satterthwaite 1946).
+
+    .. math:: \Big(\sum_i v_i\Big)^2 \Big/ \sum_i v_i^2/f_i
+    """
+    variances = np.asarray(variances, dtype=float)
+    parts = float(np.sum(variances**2 / np.asarray(freedoms, dtype=float)))
+    return float(np.sum(variances) ** 2 / parts) if parts else math.inf
 
 
 def _common_seeds(a: Floats, b: Floats) -> tuple[Floats, Floats]:
@@ -156,13 +189,19 @@ class BestPoint:
         return "at most " if self.axes_at_end else ""
 
 
+def of_point(point: Point, quantity: str) -> Estimate:
+    """Return the mean of a quantity at a point; a theory has no error."""
+    values = point.values[quantity]
+    return Estimate.of(values) if point.seeded else Estimate(point.mean(quantity), 0.0)
+
+
 def lowest_point(points: Points, quantity: str, along: Sequence[str]) -> BestPoint:
     """Return the lowest mean of a quantity over points that differ in the fields `along`."""
     best = min(points, key=lambda p: p.mean(quantity))
     levels = {axis: points.levels(axis) for axis in along}
     position = {axis: min(x, key=lambda v: abs(v - best.field(axis))) for axis, x in levels.items()}
     return BestPoint(
-        value=Estimate(best.mean(quantity), best.se(quantity)),
+        value=of_point(best, quantity),
         at=position,
         ends={axis: (values[0], values[-1]) for axis, values in levels.items()},
         values=best.values[quantity] if best.seeded else np.empty(0),
@@ -175,10 +214,13 @@ def trend(sizes: Sequence[float], values: Sequence[Estimate]) -> Estimate:
     >>> f"{trend([100, 200, 400], [Estimate(m, 0.1) for m in (1.0, 1.5, 2.0)]):+.2f}"
     '+0.50 ± 0.07'
     """
-    means, errors = np.array([tuple(v) for v in values], dtype=float).T
-    weights = 1 / errors if np.all(errors > 0) else None  # none of a theory, which is exact
-    line, covariance = np.polyfit(np.log2(sizes), means, 1, w=weights, cov="unscaled")
-    return Estimate(float(line[0]), 0.0 if weights is None else float(covariance[0, 0] ** 0.5))
+    x, (means, errors, freedom) = np.log2(sizes), np.array(values).T
+    if not np.all(errors > 0):  # of a theory, which is exact
+        return Estimate(float(np.polyfit(x, means, 1)[0]), 0.0)
+    line, covariance = np.polyfit(x, means, 1, w=1 / errors, cov="unscaled")
+    # the slope is a sum of the means, each with the weight (x - mean x)/se^2 up to a factor
+    parts = ((x - np.average(x, weights=1 / errors**2)) / errors) ** 2
+    return Estimate(float(line[0]), float(covariance[0, 0] ** 0.5), welch_freedom(parts, freedom))
 
 
 def power_law(sizes: Sequence[float], values: Sequence[Estimate]) -> Estimate:
@@ -189,7 +231,7 @@ def power_law(sizes: Sequence[float], values: Sequence[Estimate]) -> Estimate:
     """
     if not all(v.mean > 0 for v in values):
         return Estimate(math.nan, math.nan)
-    logs = [Estimate(math.log2(v.mean), v.se / (v.mean * math.log(2))) for v in values]
+    logs = [Estimate(math.log2(v.mean), v.se / (v.mean * math.log(2)), v.freedom) for v in values]
     return trend(sizes, logs)
 
 

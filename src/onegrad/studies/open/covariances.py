@@ -54,7 +54,7 @@ def facts(results: Results) -> Facts:
         for i, point in enumerate(networks.where(inputs=law, alpha=alpha).ordered("d")):
             test, d = Estimate.of(point.values["test"]), point.problem.d
             exact = theory.where(inputs=law, alpha=alpha, d=d)[0].mean("test")
-            off.append(Estimate(changes[i].mean - float(predicted.y[i]), changes[i].se))
+            off.append(changes[i].shifted(-float(predicted.y[i])))
             row: dict[str, Any] = {"law": law, "d": d, "test": test, "theory": exact}
             rows.append(row | {"change": changes[i], "predicted": float(predicted.y[i])})
     return {

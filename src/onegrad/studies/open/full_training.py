@@ -10,10 +10,11 @@ from onegrad.studies.drawing import curve_through
 from onegrad.studies.findings import (
     Estimate,
     Facts,
-    largest,
+    mean_of,
     paired_difference,
     paired_ratio,
     smallest,
+    unpaired_difference,
 )
 from onegrad.studies.measures.training import (
     BATCH_ROWS,
@@ -99,6 +100,7 @@ def facts(results: Results) -> Facts:
     """Return for each task the errors and the share of one step in the gain of training."""
     table = rows(results)
     teachers = [row for row in table if row["task"] not in _IMAGES.values()]
+    smooth = [row["share"] for row in teachers[:-1]]  # without a cubic part
     pictures = [row["share"] for row in table if row not in teachers]
     return {
         "settings": SETTINGS,
@@ -110,7 +112,8 @@ def facts(results: Results) -> Facts:
         "cubic": teachers[-1],
         "choices": 4 * sum(p.seeds for grid in results.values() for p in grid),
         "at_ends": sum(row["one_ends"] + row["full_ends"] for row in table),
-        "lowest_teacher": smallest([row["share"] for row in teachers[:-1]]),
-        "highest_image": largest(pictures),
+        "lowest_teacher": smallest(smooth),
+        "images_mean": mean_of(pictures),
+        "images_less_teachers": unpaired_difference(mean_of(pictures), mean_of(smooth)),
         "images": all(name in results for name in ("mnist", "fashion")),
     }

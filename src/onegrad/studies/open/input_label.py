@@ -5,7 +5,7 @@ from typing import Any
 from onegrad.experiments import Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import curve_through, joined
-from onegrad.studies.findings import Estimate, Facts, largest, lowest_point, paired_change
+from onegrad.studies.findings import Facts, Selection, lowest_point, paired_change
 from onegrad.studies.measures.unit_index import spike_strength
 
 _NETWORKS = {"untrained": "no step", "short": "short step", "trained": "long step"}
@@ -46,7 +46,7 @@ def cells(results: Results) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"spike": spike_strength(p), "cosine": p.input_overlap, "best": best}
         for name, column in _COLUMNS.items():
             change = paired_change(best[name].values, best["affine"].values)
-            row |= {f"{column}_change": change, column: Estimate(1 + change.mean, change.se)}
+            row |= {f"{column}_change": change, column: change.shifted(1)}
         row["correlation"] = point.mean("correlation")
         table.append(row | {"direction": point.mean("cosine")})
     return sorted(table, key=lambda row: (row["spike"], row["cosine"]))
@@ -60,12 +60,10 @@ def facts(results: Results) -> Facts:
     (leaning,) = (row for row in strongest if row["cosine"] == _LEANING)
     return {
         "long": results["trained"].levels("alpha")[0],
-        "short": results["short"].levels("alpha")[0],
         "strongest": table[-1]["spike"],
         "weaker": weaker[-1]["spike"],
-        "highest": largest([row["trained"] for row in weaker]),
-        "highest_change": largest([row["trained_change"] for row in weaker]),
-        "highest_short_change": largest([row["short_step_change"] for row in table]),
+        "highest": max(row["trained"].mean for row in weaker),
+        "better": Selection.of(row["trained_change"].interval[1] < 0 for row in weaker),
         "leaning": leaning | {"change": leaning["untrained_change"]},
         "orthogonal": strongest[0],
         "aligned": strongest[-1],

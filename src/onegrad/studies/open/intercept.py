@@ -6,7 +6,7 @@ from onegrad.arrays import Floats
 from onegrad.experiments import Points, Results, comparison_of
 from onegrad.pictures import style
 from onegrad.studies.drawing import curve_through
-from onegrad.studies.findings import Estimate, Facts, paired_ratio, trend
+from onegrad.studies.findings import Facts, paired_ratio, trend
 from onegrad.theory.asymptotic.staircase import constant_gain
 
 _GRIDS = {"networks": "uniform", "networks-16": "uniform-16"}  # two and sixteen rows per input
@@ -72,7 +72,7 @@ def facts(results: Results) -> Facts:
     ratio = rows[2]["ratio"]
     return {
         "rows": rows,
-        "raised": Estimate(ratio.mean - 1, ratio.se),
-        "off": Estimate(ratio.mean - rows[2]["theory"], ratio.se),
+        "raised": ratio.shifted(-1),
+        "off": ratio.shifted(-rows[2]["theory"]),
         "line": trend([r["n"] for r in rows[:3]], [r["ratio"] for r in rows[:3]]),
     }

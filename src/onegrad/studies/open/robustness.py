@@ -48,7 +48,7 @@ def draw(results: Results) -> Any:
 def deviation(point: Point) -> Estimate:
     """Return the mean cosine over its prediction by second moments, less 1."""
     measured, predicted = Estimate.of(point.values["cosine"]), direction(point.problem).rho
-    return Estimate(measured.mean / predicted - 1, measured.se / predicted)
+    return Estimate(measured.mean / predicted - 1, measured.se / predicted, measured.freedom)
 
 
 def disturbance(point: Point) -> float:

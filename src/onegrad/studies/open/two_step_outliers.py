@@ -9,7 +9,7 @@ from onegrad.arrays import Floats
 from onegrad.experiments import Point, Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import DISPLAY_NAMES, curve_through
-from onegrad.studies.findings import Estimate, Facts, power_law, trend
+from onegrad.studies.findings import Estimate, Facts, power_law, trend, unpaired_difference
 from onegrad.theory import TwoStepOutliers, two_step_outliers
 
 SHOWN = 4  # singular values
@@ -60,7 +60,7 @@ def growth(points: Points, k: int) -> dict[str, Any]:
     measured = power_law(points.levels("n"), [eigenvalue(p, k) for p in points])
     curve = predicted_curve(points, k)
     theory = np.polyfit(np.log(curve.x), np.log(curve.y), 1)[0] if len(curve.x) > 1 else math.nan
-    off = Estimate(measured.mean - theory, measured.se)
+    off = measured.shifted(-theory)
     return {"measured": measured, "predicted": float(theory), "off": off}
 
 
@@ -77,10 +77,7 @@ def facts(results: Results) -> Facts:
         "third": third,
         "limit": list(2 * predicted(sine[0]).exponents[:SHOWN]),
         "relu_third": relu_third,
-        "without": Estimate(
-            relu_third.mean - third["measured"].mean,
-            math.hypot(relu_third.se, third["measured"].se),
-        ),
+        "without": unpaired_difference(relu_third, third["measured"]),
         "line": trend(sizes, [eigenvalue(p, 2) for p in sine]),
         "count": predicted(sine[-1]).number,
         "coefficients": [

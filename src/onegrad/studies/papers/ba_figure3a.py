@@ -1,13 +1,12 @@
 """Ba et al., Figures 1, 3(a), 3(b): risk against sample size or width, and what a step gains."""
 
+from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from onegrad.experiments import Points, Results, compare_results, comparison_of
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import errors_against, kernel_bound, relative_difference
-from onegrad.studies.findings import Estimate, Facts, smallest
+from onegrad.studies.findings import Estimate, Facts, of_point, smallest, unpaired_difference
 
 _AXES = {"n": "sample size $n/d$", "N": "width $N/d$"}
 
@@ -52,7 +51,7 @@ def relative_gain(points: Points, eta: float, size: str) -> Curve:
     """Return 100 (1 - R/R_0), R_0 at step 0 on the same seeds: what a seed does to both cancels."""
     untrained, trained = (points.where(eta=step) for step in (0, eta))
     change = relative_difference(untrained, trained, f"{size}/d", "risk")
-    return Curve(change.x, -100 * change.y, 100 * change.se)
+    return replace(change, y=-100 * change.y, se=100 * change.se)
 
 
 checks = comparison_of({"simulation": "uniform"}, ("risk",))
@@ -65,16 +64,17 @@ def facts(results: Results) -> Facts:
     simulated, bound = results["simulation"], kernel_bound(results["uniform"])
     size, eta = varied(simulated), small_steps(results)[-1]
     gain = relative_gain(simulated, eta, size)
-    above = [Estimate(p.mean("risk") - bound, p.se("risk")) for p in simulated if p.problem.step]
+    first, last = Estimate.at(gain, 0), Estimate.at(gain, -1)
+    above = [of_point(p, "risk").shifted(-bound) for p in simulated if p.problem.step]
     most = simulated.where(eta=simulated.levels("eta")[-1]).ordered(size)[-1]
     return {
         "theorem5_difference": max(differences, default=float("nan")),
         "above_bound": smallest(above),
-        "beyond": Estimate(bound - most.mean("risk"), most.se("risk")),
+        "beyond": Estimate(bound - most.mean("risk"), most.se("risk"), most.seeds - 1),
         "gain": smallest([Estimate.at(gain, i) for i in range(len(gain.x))]),
-        "fading": Estimate(gain.y[0] - gain.y[-1], float(np.hypot(gain.se[0], gain.se[-1]))),
-        "first": Estimate.at(gain, 0),
-        "last": Estimate.at(gain, -1),
+        "fading": unpaired_difference(first, last),
+        "first": first,
+        "last": last,
         "eta": eta,
         "ratios": [gain.x[0], gain.x[-1]],
     }

@@ -8,7 +8,7 @@ import numpy as np
 from onegrad.experiments import Results, comparison_of
 from onegrad.pictures import style
 from onegrad.studies.drawing import kernel_bound
-from onegrad.studies.findings import Estimate, Facts
+from onegrad.studies.findings import Facts, of_point
 
 
 def draw(results: Results) -> Any:
@@ -46,5 +46,5 @@ def facts(results: Results) -> Facts:
     """Return the risk less the kernel bound with the most rows, for the last two steps."""
     simulated, bound = results["simulation"], kernel_bound(results["uniform"])
     most = simulated.where(n=simulated.levels("n")[-1]).ordered("eta")
-    above = [Estimate(p.mean("risk") - bound, p.se("risk")) for p in most]
+    above = [of_point(p, "risk").shifted(-bound) for p in most]
     return {"above": above, "ratio": most[0].problem.n / most[0].problem.d}

@@ -118,7 +118,7 @@ def facts(results: Results) -> Facts:
         "fixed_ratio": fixed.n / fixed.d,
         "activations": activations,
         "d": int(d[-1]),
-        "spare": Estimate(C.mean - max(needed), C.se),
+        "spare": C.shifted(-max(needed)),
         "covers": bool(all_covered.any()),
         "covers_from": int(d[all_covered][0]) if all_covered.any() else 0,
     }

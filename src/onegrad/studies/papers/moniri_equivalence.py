@@ -1,8 +1,7 @@
 """Moniri et al., Ba et al.: features that give the same errors as the trained ones."""
 
+from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from onegrad.experiments import Results, comparison_of
 from onegrad.pictures import Curve, style
@@ -44,7 +43,7 @@ def _gaps(results: Results, name: str) -> dict[float, Curve]:
     for alpha in trained.levels("alpha"):
         pair = trained.where(alpha=alpha), other.where(alpha=alpha)
         curve = relative_difference(*pair, "n", "test")
-        curves[alpha] = Curve(curve.x, 100 * curve.y, 100 * np.asarray(curve.se))
+        curves[alpha] = replace(curve, y=100 * curve.y, se=100 * curve.se)
     return curves
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from onegrad.experiments import Check, Results, compare_results
 from onegrad.pictures import style
 from onegrad.studies.drawing import with_a_step, with_gaps
-from onegrad.studies.findings import Estimate, Facts
+from onegrad.studies.findings import Estimate, Facts, unpaired_difference
 
 _LABELS = {"train": "training objective", "test": "test error"}
 SOURCES = {"uniform": "uniform theory", "simulation": "networks"}
@@ -42,6 +42,7 @@ def checks(results: Results) -> list[Check]:
 def facts(results: Results) -> Facts:
     """Return the levels of the staircase, its distance, and where the kernel bound is passed."""
     curve = with_a_step(results["simulation"]).curve("alpha", "test")
+    first, last = Estimate.at(curve, 0), Estimate.at(curve, -1)
     stairs = results["corrected"].curve("alpha", "test")
     inside = (curve.x > stairs.x[0]) & (curve.x < stairs.x[-1])
     levels = np.interp(curve.x[inside], stairs.x, stairs.y)
@@ -55,9 +56,9 @@ def facts(results: Results) -> Facts:
         "levels": list(dict.fromkeys(np.round(levels, 6))),
         "difference": float(np.abs(levels / curve.y[inside] - 1).max()),
         "bound": bound,
-        "below_bound": Estimate(bound - curve.y[-1], float(np.asarray(curve.se)[-1])),
+        "below_bound": Estimate(bound - last.mean, last.se, last.freedom),
         "largest": curve.x[-1],
-        "gain": Estimate(curve.y[0] - curve.y[-1], float(np.hypot(curve.se[0], curve.se[-1]))),
+        "gain": unpaired_difference(first, last),
         "crossings": crossings if len(crossings) == len(SOURCES) else [],
     }
 
