@@ -1,16 +1,21 @@
 """Every block of Python and every command in README and docs is run, and prints what it says.
 
-A page is one session: its blocks run in order, in an empty folder. A line `call   # what it prints`
-is held to the numbers in its comment, to less than one unit of the last digit. Blocks that cannot
-be run here say so in their first line (```python no-run, ```console no-run); how many there are is
-counted below, and their commands, targets, options and files are held to what there is.
+A page is one session: its blocks run in order, in an empty folder. A comment that begins with a
+value (`0.546 ± 0.014: one step`, `array([1, 2.5])`, `True`) shows that of its line: the words are
+the same, numbers differ by at most half a unit of the last digit shown, and what follows a colon is
+explained, not compared. A comment that begins with words, such as `about 3 s`, shows no value: so
+is written what depends on the machine. Blocks that cannot be run here say so in their first line
+(```python no-run, ```console no-run); how many there are is counted below, and their commands,
+targets, options and files are held to what there is.
 """
 
+import ast
 import contextlib
 import importlib
 import io
 import re
 import shlex
+import tokenize
 import tomllib
 import warnings
 from collections.abc import Iterator
@@ -37,8 +42,9 @@ PAGES = {
     )
     if not {"gallery", "generated", "open", "report"} & set(page.parts)
 }
-BLOCK = re.compile(r"^```([a-z]*)( no-run)?\n(.*?)^```", re.S | re.M)
-NUMBER = re.compile(r"-?\d+\.\d+")
+BLOCK = re.compile(r"^```(\S+)([^\n]*)\n(.*?)^```$", re.S | re.M)
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d*)?(?:e[-+]?\d+)?")
+VALUE = re.compile(r"""-?\d|[\[("']|array\(|True\b|False\b|None\b|[A-Z]\w*\(|\.\.\. """)
 LINK = re.compile(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)")
 SCRIPT = re.compile(r"\bpython ((?:docs|benchmarks|tests)/\S+?\.py)")
 TABLES = (REGISTRY, THEORIES, INPUT_LAWS, ENTRY_LAWS)  # that pages add to
@@ -61,52 +67,82 @@ NOT_RUN = {
 
 def blocks(text: str) -> Iterator[tuple[str, bool, str]]:
     """Language, whether it is run, and code of every block."""
-    for language, skipped, code in BLOCK.findall(text):
+    for language, option, code in BLOCK.findall(text):
         if language in ("python", "console"):
-            yield language, not skipped, code
+            assert option in ("", " no-run"), option
+            yield language, not option, code
 
 
-def numbers(text: str) -> list[float]:
-    return [float(x) for x in NUMBER.findall(text)]
+def agrees(found: str, shown: str) -> bool:
+    """Whether a text is the one shown: `...` is any text, a number is rounded as it is shown."""
+    found, shown = (" ".join(text.split()) for text in (found, shown))
+    numbers, pattern, end = NUMBER.findall(shown), "", 0
+    for part in re.finditer(rf"{NUMBER.pattern}|\.\.\.", shown):
+        pattern += re.escape(shown[end : part.start()])
+        pattern += ".*" if part[0] == "..." else f"({NUMBER.pattern})"
+        end = part.end()
+    match = re.fullmatch((pattern + re.escape(shown[end:])).replace("\\ ", r"\s*"), found)
+    pairs = zip(match.groups(), numbers, strict=True) if match else ()
+    return match is not None and all(
+        abs(float(x) - float(number)) <= 0.5000001 * unit(number) for x, number in pairs
+    )
 
 
-def agree(found: list[float], shown: str) -> bool:
-    """Whether the first numbers found are those shown, to less than a unit of the last digit."""
-    expected = NUMBER.findall(shown)
-    units = [10.0 ** -len(x.partition(".")[2]) for x in expected]
-    pairs = zip(found, numbers(shown), units, strict=False)
-    return len(found) >= len(expected) and all(abs(x - e) < 0.99 * u for x, e, u in pairs)
+def unit(number: str) -> float:
+    """Unit of the last digit of a number as it is shown."""
+    digits, _, exponent = number.partition("e")
+    return 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
 
 
-def statements(code: str) -> Iterator[tuple[str, str]]:
-    """Statements of a block, each with the comment at its end."""
-    held = ""
-    for line in code.splitlines():
-        if held and not held.endswith(":") and line[:1].strip() and not line.startswith(")"):
-            yield _parted(held)
-            held = ""
-        held += ("\n" if held else "") + line
-    if held:
-        yield _parted(held)
+def as_shown(value: object) -> str:
+    """A value as pages show it: its repr, with all digits and without the types of NumPy."""
+    with np.printoptions(precision=12, linewidth=10_000):
+        text = repr(value)
+    text = re.sub(r"np\.(?:float|int|str_|bool)\w*\(([^()]*)\)", r"\1", text)
+    text = re.sub(r"np\.(True|False)_", r"\1", text)
+    return re.sub(r"(?<=\[) +| +(?=[],])", "", text)
 
 
-def _parted(statement: str) -> tuple[str, str]:
-    code, _, comment = statement.partition("  # ") if "\n" not in statement else (statement, "", "")
-    return code, comment
+def without_explanation(comment: str) -> str:
+    """A comment up to its first colon that is outside all brackets."""
+    for colon in re.finditer(": ", comment):
+        before = comment[: colon.start()]
+        if all(before.count(a) == before.count(b) for a, b in ("()", "[]")):
+            return before
+    return comment
+
+
+def shown_values(code: str) -> dict[int, str]:
+    """The comments of a block that show a value, by line."""
+    comments = {
+        token.start[0]: token.string.lstrip("# ")
+        for token in tokenize.generate_tokens(io.StringIO(code).readline)
+        if token.type == tokenize.COMMENT
+    }
+    return {line: without_explanation(c) for line, c in comments.items() if VALUE.match(c)}
 
 
 def run_python(code: str, names: dict[str, object]) -> None:
-    for statement, said in statements(code):
-        try:
-            expression = compile(statement.strip(), "page", "eval")
-        except SyntaxError:
-            exec(statement, names)  # the pages are ours
+    """Run a block and compare its lines with the values that their comments show."""
+    shown = shown_values(code)
+    for node in ast.parse(code).body:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            if isinstance(node, ast.Expr):
+                found = eval(compile(ast.Expression(node.value), "page", "eval"), names)
+            else:
+                exec(compile(ast.Module([node], []), "page", "exec"), names)
+                found = None
+        said = shown.pop(node.end_lineno or 0, None)
+        if said is None:
             continue
-        value = eval(expression, names)
-        with np.printoptions(precision=12):
-            found = numbers(repr(value))
-        if said and said[0] in "0123456789aPSEM-[(":
-            assert agree(found, said), f"{statement.strip()} gives {value!r}"
+        if isinstance(node, ast.Assign):
+            found = eval(ast.unparse(node.targets[0]), names)
+        text = printed.getvalue() or as_shown(found)
+        if isinstance(found, tuple) and not said.startswith("("):
+            text = text[1:-1]
+        assert agrees(text, said), f"{ast.unparse(node)} gives {text}, not {said}"
+    assert not shown, f"values that are shown where nothing is evaluated: {shown}"
 
 
 def run_console(code: str) -> None:
@@ -121,14 +157,7 @@ def run_console(code: str) -> None:
         with contextlib.redirect_stdout(printed):
             assert main(words[1:]) in (0, None), line
         if shown.strip():
-            check_printed(printed.getvalue(), shown)
-
-
-def check_printed(printed: str, shown: str) -> None:
-    """Compare words exactly, blanks aside, and decimal numbers as `agree` does."""
-    words = [" ".join(NUMBER.sub("number", text).split()) for text in (printed, shown)]
-    assert words[0] == words[1]
-    assert agree(numbers(printed), shown), printed
+            assert agrees(printed.getvalue(), shown), printed.getvalue()
 
 
 @pytest.fixture(autouse=True)
@@ -167,7 +196,7 @@ def check_comparison(comparison, text: str) -> None:
     with contextlib.redirect_stdout(printed):
         print_table(rows, list(rows[0]))
         print(comparison.sentence)
-    check_printed(printed.getvalue(), shown)
+    assert agrees(printed.getvalue(), shown), printed.getvalue()
 
 
 def test_every_block_says_what_it_is():
@@ -244,19 +273,50 @@ def test_links_and_scripts_that_are_named_exist():
                 assert anchor in headings, f"{name}: {target}#{anchor}"
 
 
-def test_a_wrong_number_or_output_is_seen():
-    for code in ("1.5 + 1   # 2.5\n", "[2.0449, 1.006]  # [2.04, 1.0]\n"):
-        run_python(code, {})
-    for code in ("1.5 + 1   # 2.6\n", "[2.0449]  # [2.04, 1.0]\n", "2.0449  # 2.03\n"):
-        with pytest.raises(AssertionError):
-            run_python(code, {})
-    check_printed("a 0.5767 ± 0.0022\n", "a   0.577 ± 0.0022\n")
-    for shown in ("a 0.5797 ± 0.0022\n", "b 0.5767 ± 0.0022\n", "a 0.5767\n"):
-        with pytest.raises(AssertionError):
-            check_printed("a 0.5767 ± 0.0022\n", shown)
+RIGHT = (
+    "1.5 + 1   # 2.5: the sum\n",
+    "[2.0449, 1.006]  # [2.04, 1.0]\n",
+    "np.array([0, 1 / 3])  # array([0, 0.333])\n",
+    "(1,\n 2.04)  # 1, 2.0\n",
+    "x = 1e-7 / 3  # 3.33e-8\n",
+    "np.float64(0.70711)  # 0.7071\n",
+    "np.True_  # True\n",
+    "print('theory', 0.5767, '±', 0.0022)   # ... 0.577 ± 0.0022\n",
+    "0.1  # about 3 s\n",
+)
+WRONG = (
+    "1.5 + 1   # 2.6: the sum\n",
+    "[2.0449]  # [2.04, 1.0]\n",
+    "[2.0449, 1.0]  # [2.04]\n",
+    "2.0449  # 2.05\n",
+    "2.0451  # 2.04\n",
+    "-2.5  # 2.5\n",
+    "1 < 2  # False\n",
+    "'H3'  # 'H2'\n",
+    "(1,\n 2.04)  # 1, 2.1\n",
+    "print('theory', 0.5767)   # ... 0.578\n",
+    "if True:\n    1.5  # 1.5\n",
+)
+
+
+@pytest.mark.parametrize("code", RIGHT)
+def test_a_value_that_is_shown_is_that_of_its_line(code):
+    run_python(code, {"np": np})
+
+
+@pytest.mark.parametrize("code", WRONG)
+def test_a_wrong_value_is_seen(code):
+    with pytest.raises(AssertionError):
+        run_python(code, {"np": np})
+
+
+def test_a_wrong_output_is_seen():
+    assert agrees("a 0.5767 ± 0.0022\n", "a   0.577 ± 0.0022\n")
+    for shown in ("a 0.5797 ± 0.0022", "b 0.5767 ± 0.0022", "a 0.5767"):
+        assert not agrees("a 0.5767 ± 0.0022\n", shown)
 
 
 def test_the_readme_has_four_examples_with_their_outputs():
     found = [b for b in blocks(PAGES["README.md"].read_text(encoding="utf-8")) if b[0] == "python"]
     assert len(found) == 4
-    assert sum(len(numbers(said)) for b in found for _, said in statements(b[2])) > 5
+    assert sum(len(shown_values(code)) for _, _, code in found) >= 6
