@@ -1,5 +1,8 @@
 """Inputs have the moments their law says; streams do not depend on sizes."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -8,6 +11,7 @@ from onegrad.arrays import get_ops
 from onegrad.networks.one_network import network_of
 from onegrad.networks.sampling import RowSet, Sampler
 from onegrad.networks.streams import Purpose
+from onegrad.problem import INPUT_LAWS
 
 D = 6
 
@@ -36,6 +40,27 @@ def test_mean_zero_and_the_covariance_of_the_law():
         assert np.abs(X.mean(0)).max() < 6 * np.sqrt(S.max() / n), law
         # eigenvalues of a sample spread by 2 sqrt(D/n) = 2.4 %, long tails by half as much more
         np.testing.assert_allclose(np.linalg.eigvalsh(S), eigenvalues, rtol=0.04, err_msg=law)
+
+
+def test_the_mean_variance_of_every_law_is_the_documented_one():
+    """tr(Sigma)/d, as the table of laws and the page about simulations say it."""
+    page = (Path(__file__).parents[2] / "docs" / "simulation.md").read_text(encoding="utf-8")
+    _, _, table = page.partition("| inputs | law | tr(Σ)/d |\n")
+    table = table.partition("\n\n")[0]
+    for name, parameter in INPUT_LAWS.items():
+        formula, value = "1", None
+        if (
+            parameter is not None
+        ):  # Student's default has a fourth moment, so that there is an error
+            formula, value = parameter.mean_variance, max(parameter.default, 1.5)
+        inputs = name if value is None else f"{name}({value})"
+        squares = (rows(10_000, inputs=inputs)[0] ** 2).mean(1)
+        se = squares.std(ddof=1) / np.sqrt(len(squares))
+        expected = eval(formula.replace("^", "**"), {"p": value, "d": D})
+        assert abs(squares.mean() - expected) < 4 * se + 1e-12, inputs
+        ((letter, shown),) = re.findall(rf"`{name}(?:\((.)\))?`.* \| (\S+.*) \|$", table, re.M)
+        shown = eval(shown.replace("²", "**2"), {letter: value, "d": D})
+        assert shown == pytest.approx(expected), f"docs/simulation.md: {name}"
 
 
 def test_entries_have_the_distribution_of_their_law():

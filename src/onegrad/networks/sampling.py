@@ -65,6 +65,10 @@ def rows_before(problem: Problem, rows: RowSet) -> int:
 class InputRows:
     """The law of the inputs with all that is drawn once, or a user's rows in random orders.
 
+    Independent entries have the covariance I, `spiked(s)` I + s v v^T and `mixture(m)`, with
+    centres +-m v, I + m^2 v v^T, for a unit vector v; neither is rescaled. That of a power law is
+    rescaled to the mean variance 1.
+
     direction : of a spiked law or of a mixture, (B, 1, d).
     scales : square roots of the eigenvalues of a power law, (d,).
     data, orders : a user's rows, and the order in which each replicate takes them.
