@@ -79,8 +79,9 @@ def test_errors_match(name):
     y_tilde, clean = y_tilde - mean - X_tilde @ beta, clean - mean - X_test @ beta
     scale = {"labels": 0.0, "full": 1.0, "mean-field": p.N**-0.5}[p.residual]
     for i, eta in enumerate(ETAS):
-        W, sizes = W_0, (eta, *p.replace(eta=eta).later_steps)
-        for step, size in enumerate(sizes):
+        W, sizes = W_0, (eta, *p.replace(eta=eta).later_sizes)
+        for step in range(p.steps):
+            size = sizes[min(step, len(sizes) - 1)]
             batch = step if p.batches == "fresh" else 0
             X, y, _ = data(drawn, Purpose.STEP, p.n_step, batch)
             y = y - mean - X @ beta
@@ -95,10 +96,12 @@ def test_each_step_has_its_own_size_and_the_last_is_kept():
     small = {"n": 90, "d": 20, "N": 30}
     problem = og.Problem(**small, alpha=[0.3, 0.2, 0.4])
     assert (problem.steps, problem.alpha, problem.later_alpha) == (3, 0.3, "0.2,0.4")
-    assert problem.later_steps == (90**0.2, 90**0.4)
-    assert og.Problem(**small, alpha=0.3, later_alpha="0.1", steps=4).later_steps == (90**0.1,) * 3
+    assert problem.later_sizes == (90**0.2, 90**0.4)
+    assert problem.replace(steps=2).later_sizes == (90**0.2,)
+    assert problem.replace(steps=1).later_sizes == ()
+    assert og.Problem(**small, alpha=0.3, later_alpha="0.1", steps=4).later_sizes == (90**0.1,)
     assert og.Problem(**small, alpha=0.3, later_alpha=0.1, steps=2).later_alpha == "0.1"
-    assert og.Problem(**small, alpha=0.3, steps=3).later_steps == (90**0.3,) * 2
+    assert og.Problem(**small, alpha=0.3, steps=3).later_sizes == (90**0.3,)
     with pytest.raises(og.InvalidInput, match="later_alpha must be a finite number"):
         og.Problem(**small, alpha=0.3, steps=2, later_alpha="0.1,x")
 

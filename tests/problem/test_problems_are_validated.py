@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import math
+import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onegrad as og
+from onegrad.networks.network import Network
 
 BASE = {"n": 1000, "d": 500, "N": 667}
 
@@ -114,3 +117,36 @@ def test_the_papers_parameters_are_validated_under_their_own_names():
         with pytest.raises(og.InvalidInput, match=rf"^{name}\b") as error:
             make()
         assert "\n" not in str(error.value), name
+
+
+def test_ten_million_steps_are_a_rule_not_a_list(monkeypatch):
+    """A list of their sizes takes 80 MB."""
+    p = og.Problem(n=90, d=20, N=30, alpha=[0.3, 0.2, 0.1], steps=10**7)
+
+    first = Network.gradient
+
+    def gradient(self, W, step):
+        if step:  # the list would have been made
+            raise InterruptedError
+        return first(self, W, step)
+
+    monkeypatch.setattr(Network, "gradient", gradient)
+    with pytest.raises(InterruptedError):  # and all is imported
+        og.simulate(p.replace(steps=2), seeds=1)
+    with pytest.raises(og.OutOfScope):
+        og.predict(p.replace(steps=3))
+    tracemalloc.start()
+    try:
+        q = pickle.loads(pickle.dumps(p.replace(ridge=1.0))).replace(ridge=p.ridge)
+        assert q == p and hash(q) == hash(p) and eval(repr(p), {"Problem": og.Problem}) == p
+        assert og.Problem(**json.loads(json.dumps(p.to_dict()))) == p
+        assert p.later_sizes == (90**0.2, 90**0.1)
+        with pytest.raises(og.OutOfScope, match=r"steps: .* one step or two; got 10000000"):
+            og.predict(p)
+        with pytest.raises(InterruptedError):
+            og.simulate(p, seeds=1)
+        assert tracemalloc.get_traced_memory()[1] < 2e7
+    finally:
+        tracemalloc.stop()
+    ten, one = (og.cost(p.replace(steps=k), seeds=1) for k in (10**7, 10**6))
+    assert ten.flops == pytest.approx(10 * one.flops, rel=1e-3)

@@ -122,8 +122,9 @@ class Network:
         p = self.sampler.problem
         rest = 1 - p.weight_decay  # of the weights before a step
         W = rest * self.W + eta * self.first_update
-        later_etas = p.replace(eta=eta).later_steps if p.steps > 1 else ()
-        for step, later_eta in enumerate(later_etas, 1):
+        sizes = p.replace(eta=eta).later_sizes
+        for step in range(1, p.steps):
+            later_eta = sizes[min(step, len(sizes)) - 1]
             W = rest * W + later_eta * update(self.sampler, self.gradient(W, step).G, step)
         return W
 

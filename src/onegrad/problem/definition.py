@@ -247,11 +247,14 @@ class Problem(Conventions):
         return self.eta
 
     @property
-    def later_steps(self) -> tuple[float, ...]:
-        """Sizes of the second, third, ... step; by default that of the first."""
+    def later_sizes(self) -> tuple[float, ...]:
+        """Sizes of the second, third, ... step, of which the last one repeats up to `steps`.
+
+        By default all have the size of the first.
+        """
         # the exponents are those of n, also where the step has n_step rows
-        etas = [float(self.n) ** float(a) for a in self.later_alpha.split(",") if a]
-        return tuple((etas or [self.step])[min(k, len(etas) - 1)] for k in range(self.steps - 1))
+        etas = tuple(float(self.n) ** float(a) for a in self.later_alpha.split(",") if a)
+        return (etas or (self.step,))[: self.steps - 1]
 
     @property
     def output_scale(self) -> float:

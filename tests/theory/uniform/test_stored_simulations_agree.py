@@ -164,7 +164,7 @@ OTHERS = {
     ],
     "uniform_raw": [lambda p: p.replace(residual="labels")],
     "two_steps": [
-        lambda p: p.replace(later_alpha=[np.log(2 * p.later_steps[0]) / np.log(p.n)]),
+        lambda p: p.replace(later_alpha=[np.log(2 * p.later_sizes[0]) / np.log(p.n)]),
         lambda p: p.replace(steps=1, later_alpha=""),
     ],
     "labels_less_a_fit": [lambda p: p.replace(n_step=p.n_step // 2)],

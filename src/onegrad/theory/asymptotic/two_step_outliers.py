@@ -112,7 +112,7 @@ def two_step_outliers(problem: Problem) -> TwoStepOutliers:
     [0.5, 0.399, 0.0]
     """
     _require_covered(problem)
-    first, second = problem.step, problem.replace(steps=2).later_steps[0]
+    first, second = problem.step, problem.replace(steps=2).later_sizes[0]
     exponents = _exponents(first, second, problem.n)
     c = problem.sigma.c[1 : LARGEST_TERM + 2]
     coefficients = np.array([math.factorial(k + 1) * c_k for k, c_k in enumerate(c)])

@@ -54,7 +54,7 @@ def require_covered(p: Problem, fields: tuple[str, ...] = UNIFORM_FIELDS) -> Non
         if p.sigma.nonlinear_energy == 0.0:  # all but one of the singular values are zero
             covered = "activations that are not linear with update='spectral'"
             raise OutOfScope("uniform", "activation", p.activation, covered)
-    for field, step in (("eta", p.step), *(("later_alpha", later) for later in p.later_steps)):
+    for field, step in (("eta", p.step), *(("later_alpha", later) for later in p.later_sizes)):
         if step > MAX_MEAN_SQUARE:
             raise OutOfScope("uniform", field, step, f"steps up to {MAX_MEAN_SQUARE:g}")
 

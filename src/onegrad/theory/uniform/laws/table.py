@@ -63,7 +63,7 @@ def laws_of(
     spectrum : of a user's inputs, in place of the problem's own.
     """
     if not problem.step and problem.steps == 2 and problem.labels == "plain":
-        later = problem.later_steps[0]
+        later = problem.later_sizes[0]
         problem = problem.replace(steps=1, later_alpha="", eta=later)  # the first moves nothing
     if not problem.step and problem.steps == 1:
         problem = _without_a_step(problem)

@@ -32,7 +32,7 @@ def update_cases(problem: Problem, c0: float) -> tuple[GradientStep, ...]:
     rest = 1 - problem.weight_decay
     shift = PRECONDITIONER_SHIFT if problem.update == "preconditioned" else None
     orthogonal = problem.update == "spectral"
-    second = problem.later_steps[0] if problem.steps > 1 else None
+    second = problem.later_sizes[0] if problem.steps > 1 else None
     return tuple(
         GradientStep(
             problem.step,
