@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,16 +23,9 @@ MAX_WORKER_ENTRIES = 2**27  # entries that the sums of all row workers may have 
 class NumpyOps(Ops):
     """NumPy arrays; see `Ops` for what each operation does."""
 
-    def __init__(
-        self, device: str = "cpu", dtype: str = "float64", precision: str | None = None
-    ) -> None:
+    def __init__(self, device: str = "cpu", dtype: str = "float64") -> None:
         super().__init__(device, dtype)
-        self.precision = precision or self.precision
         self.executor = DeviceExecutor()
-
-    @cached_property
-    def exact(self) -> Ops:
-        return NumpyOps(self.device) if self.precision == "single" else self
 
     @staticmethod
     def device_of(x: Array) -> str:
