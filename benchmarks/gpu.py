@@ -60,19 +60,6 @@ def agreement(device: str) -> None:
                     worst = max(worst, float(np.max(np.abs(a - b) / np.abs(a))))
             print(f"  {model:20} n={problem.n} N={problem.N}: {worst:.1e}", flush=True)
             assert worst < 1e-10, "the devices disagree"
-    print("\nstacks that are recorded and repeated, beside one stack of the same seeds")
-    for fields in AGREEMENT[:-1]:  # the last has a law that a device does not draw
-        problem, worst = og.Problem(**fields), 0.0
-        run = {"device": device, "random": "device", "eta": [0.5, 3.0], "ridge": [1e-2, 1.0]}
-        together = simulate(problem, 24, batch=24, **run)
-        for batch in (1, 2):
-            for _ in "ab":
-                single = simulate(problem, 24, batch=batch, **run)
-                for name in ("train", "test", "overlap"):
-                    a, b = getattr(together, name).values, getattr(single, name).values
-                    worst = max(worst, float(np.nanmax(np.abs(a - b) / np.abs(a))))
-        print(f"  {'trained':20} n={problem.n} N={problem.N}: {worst:.1e}", flush=True)
-        assert worst < 1e-10, "recordings do not repeat themselves"
 
 
 def seconds(f: Callable[[], object], sync: Callable[[], None], repeats: int = 3) -> float:

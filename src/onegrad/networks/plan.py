@@ -63,12 +63,6 @@ class SimulateOptions:
         """Return the number of test rows beside n rows of the ridge fit."""
         return self.n_test or max(1024, n // 4)
 
-    def can_be_recorded(self, problem: Problem) -> bool:
-        """Return whether stacks differ only in numbers that the device draws without the host."""
-        drawn = self.draws_on_device and self.rows is None
-        direct = self.model in NETWORK_MODELS and problem.update == "gradient"
-        return drawn and direct and not self.leave_one_out
-
 
 def _is_positive(value: Any) -> bool:
     return isinstance(value, Real) and float(value) > 0  # which NaN is not
