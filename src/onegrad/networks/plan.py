@@ -19,7 +19,7 @@ from onegrad.networks.streams import DEVICE_LAWS, Purpose
 from onegrad.parallel.cores import thread_count
 from onegrad.problem import FIELDS, Problem
 
-STEP_MODELS = ("trained", "spiked", "spiked-printed", "gaussian-equivalent")
+STEP_MODELS = ("trained", "spiked", "gaussian-equivalent")
 KERNEL_MODELS = ("ntk", "inner-product-kernel", "rbf-kernel")
 MODELS = (*STEP_MODELS, "random-features", "linear", *KERNEL_MODELS)
 NETWORK_MODELS = ("trained", "random-features")  # their features are made without temporaries

@@ -71,7 +71,6 @@ class Prediction(Errors):
     kernel_bound : lower bound on the test error of every kernel at n of the order of d, which is
         also the test error of the best linear predictor; NaN for inputs with a covariance.
     axes : the listed values of the grid, in the order of the arrays' axes.
-    printed : whether these are a theorem's formulas as printed, wrong factors included.
     label, dash, jumps : name in legends, matplotlib's line style, and whether curves jump at the
         thresholds of alpha.
 
@@ -93,7 +92,6 @@ class Prediction(Errors):
     ridge: NumberOrArray
     kernel_bound: NumberOrArray
     axes: dict[str, list[Any]] = field(default_factory=dict)
-    printed: bool = False
     label: str = ""
     dash: Any = style.SOLID
     jumps: bool = False
@@ -133,7 +131,6 @@ class Prediction(Errors):
                 "results": self.results(),
                 "problem": self.problem.to_dict(),
                 "theory": self.theory,
-                "printed": self.printed,
                 "kernel_bound": self.kernel_bound,
                 "warnings": [str(warning) for warning in self.warnings],
             }
