@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import blas, tiles
-from onegrad.arrays.executor import DeviceExecutor
 from onegrad.arrays.namespace import Array, transpose
 from onegrad.arrays.ops import Elementwise, Ops, in_chunks
 from onegrad.arrays.policy import MAX_KEPT_ENTRIES, ExecutionPolicy
@@ -22,10 +21,6 @@ MAX_WORKER_ENTRIES = 2**27  # entries that the sums of all row workers may have 
 
 class NumpyOps(Ops):
     """NumPy arrays; see `Ops` for what each operation does."""
-
-    def __init__(self, device: str = "cpu", dtype: str = "float64") -> None:
-        super().__init__(device, dtype)
-        self.executor = DeviceExecutor()
 
     @staticmethod
     def device_of(x: Array) -> str:

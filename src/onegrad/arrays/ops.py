@@ -37,6 +37,7 @@ class Ops(Protocol):
         self.device, self.dtype = device, np.dtype(dtype)
         self.precision = "exact" if dtype == "float64" else dtype
         self.working_bytes = self.dtype.itemsize
+        self.executor = DeviceExecutor()
 
     @property
     def exact(self) -> Ops:

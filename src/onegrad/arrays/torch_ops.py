@@ -25,6 +25,8 @@ FEW_MATRICES = 8  # below which a small product does not fill the device
 class TorchOps(Ops):
     """Torch tensors; see `Ops` for what each operation does."""
 
+    executor: TorchExecutor
+
     def __init__(
         self, device: str = "torch", dtype: str = "float64", drawn: str | None = None
     ) -> None:

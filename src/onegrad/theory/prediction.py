@@ -91,8 +91,8 @@ class Prediction(Errors):
     eta: NumberOrArray
     ridge: NumberOrArray
     kernel_bound: NumberOrArray
+    label: str
     axes: dict[str, list[Any]] = field(default_factory=dict)
-    label: str = ""
     dash: Any = style.SOLID
     jumps: bool = False
 
@@ -179,12 +179,8 @@ class Prediction(Errors):
             noise = self.test - self.risk if "risk" in names else 0.0
             levels["kernel bound"] = self.kernel_bound - noise
         return draw_predicted_errors(
-            ax, self._name, self.axes, curves, levels, dash=self.dash, jumps=self.jumps, **line
+            ax, self.label, self.axes, curves, levels, dash=self.dash, jumps=self.jumps, **line
         )
-
-    @property
-    def _name(self) -> str:
-        return self.label or self.theory
 
     def _repr_html_(self) -> str:
         rows = []
@@ -195,7 +191,7 @@ class Prediction(Errors):
                 if value is not None and accuracy is not None:
                     shown[name] = with_error(value, accuracy * value)  # type: ignore[assignment]
             rows.append(shown)
-        return html_table(f"{self._name} theory", self.problem, rows, self.axes)
+        return html_table(f"{self.label} theory", self.problem, rows, self.axes)
 
     def __repr__(self) -> str:
         if np.ndim(self.test) == 0:
@@ -207,7 +203,7 @@ class Prediction(Errors):
         else:
             grid = " x ".join(f"{len(v)} {k}" for k, v in self.axes.items())
             values = f"{grid}: test {np.min(self.test):.4g} to {np.max(self.test):.4g}"
-        return f"Prediction({self._name}: {values})"
+        return f"Prediction({self.label}: {values})"
 
 
 def _json_value(value: Any) -> Any:
