@@ -2,9 +2,9 @@
 
     python benchmarks/plain.py [--sizes 3326,29532,262144] [--seeds 1,2,10] [--threads 16,2]
     python benchmarks/plain.py --sizes 3326 --seeds 1 --tests 20000       # quick, on two cores
-    python benchmarks/plain.py --device cuda --sizes 5120 --seeds 32      # one network at a time
-    python benchmarks/plain.py --device cuda --sizes 5120 --seeds 512 --precision fast
-        # the script in float32 with TF32 products, the engine with stacks and its precision
+    python benchmarks/plain.py --device cuda --sizes 5120 --seeds 128     # float64
+    python benchmarks/plain.py --device cuda --sizes 5120 --seeds 512 --fast
+        # the script in float32 with TF32 products, the engine with precision="fast"
 
 d = 512, N = 1024, one step of the same rows, ridge, 100,000 test rows (on a GPU the default of the
 engine). Every run has a process of its own, so that its peak memory is its own; seconds are those
@@ -76,22 +76,20 @@ def with_torch(n: int, tests: int, seeds: int, device: str, tf32: bool = False) 
 
 
 def with_engine(n: int, tests: int, seeds: int, device: str, precision: str | None = None) -> float:
-    """Return the mean risk by this package; in float64 on a GPU one network at a time."""
+    """Return the mean risk by this package."""
     import onegrad as og
 
     problem = og.Problem(
         n=n, d=D, N=WIDTH, activation="tanh", teacher="H1 + H2/2", noise=NOISE, eta=ETA,
         ridge=RIDGE, ridge_rows="same",
     )  # fmt: skip
-    options: dict[str, Any] = {} if device == "cpu" or precision else {"batch": 1}
-    options["precision"] = precision
-    return float(og.simulate(problem, seeds, n_test=tests, device=device, **options).risk.mean)
+    run = og.simulate(problem, seeds, n_test=tests, device=device, precision=precision)
+    return float(run.risk.mean)
 
 
 PROGRAMS: dict[str, Callable[[int, int, int, str], float]] = {
     "numpy": with_numpy, "torch": with_torch, "tf32": partial(with_torch, tf32=True),
-    "engine": with_engine, "single": partial(with_engine, precision="single"),
-    "fast": partial(with_engine, precision="fast"),
+    "engine": with_engine, "fast": partial(with_engine, precision="fast"),
 }  # fmt: skip
 
 
@@ -136,13 +134,14 @@ def main() -> None:
     parser.add_argument("--threads", help="numbers of cores (default: all)")
     parser.add_argument("--tests", type=int, help="test rows (default 100,000; n/4 on a GPU)")
     parser.add_argument("--device", default="cpu", help="cpu: NumPy; torch or cuda: torch")
-    parser.add_argument("--precision", choices=("single", "fast"), help="beside TF32 in torch")
+    parser.add_argument("--fast", action="store_true", help="fast precision, beside TF32 in torch")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
         name, n, tests, seeds, device, repeats = args.one.split(",")
         return one(name, int(n), int(tests), int(seeds), device, int(repeats))
-    script = "numpy" if args.device == "cpu" else "tf32" if args.precision else "torch"
+    engine = "fast" if args.fast else "engine"
+    script = "numpy" if args.device == "cpu" else "tf32" if args.fast else "torch"
     print(f"{'cores':>5} {'n':>8} {'seeds':>5} {script + ', s':>10} {'engine, s':>10} "
           f"{'faster':>7} {script + ', GB':>10} {'engine, GB':>10}   risks")  # fmt: skip
     for threads in _numbers(args.threads or str(len(os.sched_getaffinity(0)))):
@@ -150,7 +149,7 @@ def main() -> None:
             tests = args.tests or (100_000 if args.device == "cpu" else max(1024, n // 4))
             for seeds in _numbers(args.seeds):
                 run = (n, tests, seeds, args.device, threads)
-                theirs, ours = measured(script, *run), measured(args.precision or "engine", *run)
+                theirs, ours = measured(script, *run), measured(engine, *run)
                 print(
                     f"{threads:5d} {n:8d} {seeds:5d} {theirs['seconds']:10.3f} "
                     f"{ours['seconds']:10.3f} {theirs['seconds'] / ours['seconds']:7.2f} "

@@ -368,27 +368,27 @@ def optima() -> plt.Figure:
 
 def performance() -> plt.Figure:
     """Speed and error of the precisions on a GPU; the file of numbers names its commands."""
-    colours = {"exact": "0.6", "single": BLUE, "fast": ORANGE}
+    colours = {"exact": "0.6", "fast": ORANGE}
     numbers = json.loads(MEASURED.read_text("utf-8"))
     with plt.rc_context({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
         figure, (speed, error) = plt.subplots(1, 2, figsize=(9.5, 3.4), width_ratios=(1.5, 1))
         cases = list(CASES_OF_A_GPU)
         for row in numbers["runs"]:
-            offset = (list(colours).index(row["precision"]) - 1) * 0.27
+            offset = (list(colours).index(row["precision"]) - 0.5) * 0.37
             x, rate = cases.index(row["case"]) + offset, row["rate"] / 1e12
             label = row["precision"] if row["case"] == cases[0] else None
-            speed.bar(x, rate, 0.25, color=colours[row["precision"]], label=label)
+            speed.bar(x, rate, 0.35, color=colours[row["precision"]], label=label)
             speed.text(x, rate, f"{rate:.0f}", ha="center", va="bottom")
         speed.set_xticks(range(len(cases)), CASES_OF_A_GPU.values())
         speed.set_ylabel("useful TFLOP/s, everything included")
         speed.legend(frameon=False, title="precision")
-        for precision in ("single", "fast"):
-            rows = [row for row in numbers["errors"] if row["precision"] == precision]
-            off = np.sort([abs(row["test_measured"]) for row in rows])
-            error.plot(off, np.arange(1, len(off) + 1), "o-", ms=3, color=colours[precision],
-                       label=precision)  # fmt: skip
-        errors_of_means = np.sort([row["test_se"] for row in rows])
-        error.plot(errors_of_means, np.arange(1, len(errors_of_means) + 1), ":", color="k",
+        rows = numbers["errors"]
+        off, errors_of_means = (
+            np.sort([abs(row[name]) for row in rows]) for name in ("test_measured", "test_se")
+        )
+        problems = np.arange(1, len(rows) + 1)
+        error.plot(off, problems, "o-", ms=3, color=colours["fast"], label="fast")
+        error.plot(errors_of_means, problems, ":", color="k",
                    label="standard error of\nthe mean, 32 networks")  # fmt: skip
         error.set(xscale="log", xlabel="relative error of the mean test error",
                   ylabel="of 20 random problems", ylim=(0, 28))  # fmt: skip

@@ -60,8 +60,9 @@ NOT_RUN = {
     "docs/add_a_figure.md": 2,  # modules of the package
     "docs/experiments.md": 2,  # full runs
     "docs/explorer.md": 2,  # a server; minutes
-    "docs/performance.md": 3,  # benchmarks
+    "docs/performance.md": 4,  # benchmarks; a GPU
     "docs/reliability.md": 1,  # soak
+    "docs/simulation.md": 1,  # a GPU
 }
 
 

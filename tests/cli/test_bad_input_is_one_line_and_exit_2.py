@@ -29,7 +29,6 @@ COMPLAINTS = {
         (f"{SIZES} --alpha 0:0.5:0", "--alpha.*count"),
         (f"{SIZES} --alpha 0:0.5", "--alpha.*start:stop:count"),
         (f"{SIZES} --theory 3", "--theory must be one of"),
-        (f"{SIZES} --printed", "--printed must be"),
         (f"{SIZES} --activation H2 --alpha 0.3 --theory staircase", ".*c_1"),
         (f"{SIZES} --alpha 0,0.1 --theory staircase --plot curve.doc", "--plot must be"),
         (f"{SIZES} --alpha 0.3 --theory staircase --plot a.svg", "--plot: needs a curve"),

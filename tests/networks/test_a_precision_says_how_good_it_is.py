@@ -1,4 +1,4 @@
-"""Runs in less than float64 state their own error, and are what they state."""
+"""Runs in half precision state their own error, and are what they state."""
 
 import warnings
 from dataclasses import replace
@@ -15,23 +15,15 @@ from onegrad.networks.plan import make_plan, repeat_plan
 from onegrad.studies.measures import MEASURES
 
 PROBLEM = og.Problem(n=120, d=40, N=70, alpha=0.3, noise=0.3)
-MODES = [
-    ("cpu", "single", "host"),
-    *(
-        pytest.param("torch", mode, random, marks=pytest.mark.torch)
-        for mode in ("single", "fast")
-        for random in ("host", "device")
-    ),
-]
-LIMITS = {"single": 1e-4, "fast": 3e-3}  # of 120 rows; a wrong product is off by far more
+LIMIT = 3e-3  # of 120 rows; a wrong product is off by far more
 
 
-@pytest.mark.parametrize(("device", "mode", "random"), MODES)
-def test_the_stated_error_is_the_difference_from_float64(device, mode, random):
-    axes = {"ridge": [1e-3, 1e-1]}
-    run = {"device": device, "random": random, **axes}
-    fast = simulate(PROBLEM, 5, precision=mode, **run)
-    ops = get_ops(device, precision=mode).exact
+@pytest.mark.torch
+@pytest.mark.parametrize("random", ["host", "device"])
+def test_the_stated_error_is_the_difference_from_float64(random):
+    run = {"device": "torch", "random": random, "ridge": [1e-3, 1e-1]}
+    fast = simulate(PROBLEM, 5, precision="fast", **run)
+    ops = get_ops("torch", precision="fast").exact
     plan = make_plan(PROBLEM, 5, **run)
     exact = run_plan(replace(plan, ops=ops))
     for name in ("train", "test"):
@@ -42,26 +34,24 @@ def test_the_stated_error_is_the_difference_from_float64(device, mode, random):
         half_range = np.abs(by_hand[0] - by_hand[1]) / 2  # the standard error of two values
         np.testing.assert_allclose(stated.se, half_range, rtol=1e-6, atol=1e-15)
         everything = getattr(fast, name).values / exact[name] - 1
-        assert 0 < np.abs(everything).max() < LIMITS[mode]
+        assert 0 < np.abs(everything).max() < LIMIT
     assert fast.precision_error.seeds == (0, 1)
-    assert fast.provenance.precision == mode
+    assert fast.provenance.precision == "fast"
 
 
 def test_host_numbers_are_those_of_a_run_in_float64():
     exact = simulate(PROBLEM, 3)
     assert exact.precision_error is None and exact.provenance.precision == "exact"
-    single, plain = simulate(PROBLEM, 3, precision="single"), simulate(PROBLEM, 3, dtype="float32")
-    for other in (single, plain):
-        np.testing.assert_allclose(other.test.values, exact.test.values, rtol=1e-4)
+    plain = simulate(PROBLEM, 3, dtype="float32")
+    np.testing.assert_allclose(plain.test.values, exact.test.values, rtol=1e-4)
     assert plain.precision_error is None and plain.provenance.precision == "float32"
     assert plain.provenance.dtype == "float32"
 
 
+@pytest.mark.torch
 def test_one_network_in_64_is_repeated_and_two_at_least():
-    counts = [
-        len(repeat_plan(make_plan(PROBLEM, k, precision="single")).seeds) for k in (1, 2, 9, 640)
-    ]
-    assert counts == [1, 2, 2, 10]
+    plans = [make_plan(PROBLEM, k, device="torch", precision="fast") for k in (1, 2, 9, 640)]
+    assert [len(repeat_plan(plan).seeds) for plan in plans] == [1, 2, 2, 10]
 
 
 @pytest.mark.torch
@@ -100,13 +90,14 @@ def test_a_quarter_of_a_standard_error_is_a_warning():
         assert "test" in str(caught.message) and "0.26 standard errors" in str(caught.message)
 
 
+@pytest.mark.torch
 def test_the_store_remembers_which_precision_made_a_cell():
     fields = {"etas": (1.0, 2.0), "ridges": (0.1,), "seeds": 3}
     plain = Cell("errors", PROBLEM.replace(eta=1.0), **fields)
-    single = Cell("errors", PROBLEM.replace(eta=1.0), **fields, options=(("precision", "single"),))
-    assert plain.key != single.key and Cell.from_json(single.json).key == single.key
-    outcome = measure_cell(single, MEASURES)
-    assert outcome.provenance.dtype == "single"
+    fast = Cell("errors", PROBLEM.replace(eta=1.0), **fields, options=(("precision", "fast"),))
+    assert plain.key != fast.key and Cell.from_json(fast.json).key == fast.key
+    outcome = measure_cell(fast, MEASURES, "torch")
+    assert outcome.provenance.dtype == "fast"
     assert measure_cell(plain, MEASURES).provenance.dtype == "float64"
     error = outcome.values["test_precision_error"]
     assert error.shape == (3, 2, 1)

@@ -15,6 +15,7 @@ from onegrad.networks.models import (
     spikes_of_step,
 )
 from onegrad.networks.one_network import network_of
+from onegrad.studies.measures import as_printed
 
 
 def problem(n):
@@ -29,27 +30,24 @@ def test_the_operator_norm_is_the_largest_singular_value():
 
 
 def test_the_distance_falls_with_the_residual_and_grows_without():
-    distances = {
-        (n, printed): np.mean([_distance(n, seed, printed) for seed in range(4)])
-        for n in (100, 800)
-        for printed in (False, True)
-    }
-    assert distances[800, False] < 0.8 * distances[100, False]
-    assert distances[800, True] > 1.3 * distances[100, True]
+    small, large = (
+        np.mean([_distances(problem(n), seed) for seed in range(4)], 0) for n in (100, 800)
+    )
+    assert large[0] < 0.8 * small[0] and large[1] > 1.3 * small[1]
 
 
-def _distance(n, seed, printed):
-    network = network_of(problem(n), seed)
-    return distance_to_spiked(network, network.sampler.all_ridge_rows(), problem(n).step, printed)
+def _distances(p, seed):
+    """Distances of the features from those with the residual's direction and the labels'."""
+    network = network_of(p, seed)
+    rows = network.sampler.all_ridge_rows()
+    return [f(network, rows, p.step) for f in (distance_to_spiked, as_printed.distance_to_spiked)]
 
 
 def test_the_norms_of_the_spikes_are_those_of_the_terms():
     p = problem(120)
     network = network_of(p, 0)
     rows = network.sampler.all_ridge_rows()
-    (F_l,), (F_0,) = (
-        m.tiles(rows) for m in (spiked(network, (p.step,), False), network.untrained())
-    )
+    (F_l,), (F_0,) = (m.tiles(rows) for m in (spiked(network, (p.step,)), network.untrained()))
     norms = spike_norms(network, rows, p.step, 2)[0]
     s = scipy.linalg.svdvals((F_l - F_0)[0])
     assert np.sum(s > 1e-9 * s[0]) == 2, "alpha = 0.29 has two spikes"

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 import onegrad as og
-from onegrad.arrays import ExecutionPolicy
+from onegrad.arrays import ExecutionPolicy, get_ops
 from onegrad.arrays.numpy_ops import NumpyOps
 from onegrad.cli import main
 from onegrad.networks import GradientGroup, make_plan, run_plan, streams
@@ -84,7 +84,7 @@ def test_a_team_takes_longer_than_its_share(monkeypatch):
 
 
 def test_rates_are_those_of_this_machine():
-    rates = Rates.measured(NumpyOps(), ExecutionPolicy(), PROBLEMS["one step"].sigma, False)
+    rates = Rates.measured(get_ops(), ExecutionPolicy(), PROBLEMS["one step"].sigma, False)
     for name in ("products", "factors", "normals", "activations"):
         assert 1e5 < getattr(rates, name) < 1e15
 

@@ -78,11 +78,11 @@ def test_a_grid_has_a_line_and_a_name_for_every_series(ax):
 
 def test_stairs_are_not_joined_across_a_threshold(ax):
     with warnings.catch_warnings(action="ignore", category=og.AssumptionWarning):
-        p = og.predict(PROBLEM, "staircase", printed=True, alpha=[0.0, 0.1, 0.2, 0.3])
+        p = og.predict(PROBLEM, "staircase", alpha=[0.0, 0.1, 0.2, 0.3])
     p.plot(ax, "test")
     (line,) = lines(ax)
     assert np.isnan(line.get_ydata()).tolist() == [False, True, False, False, True, False]
-    assert words(ax)[0] == "test error, staircase as printed theory"
+    assert words(ax)[0] == "test error, staircase theory"
 
 
 def test_axes_read_in_factors_where_errors_span_them(ax):

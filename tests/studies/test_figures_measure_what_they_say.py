@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from onegrad import Problem, simulate
+from onegrad.exceptions import InvalidInput
 from onegrad.experiments import Point
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.results import Points
@@ -13,6 +14,7 @@ from onegrad.networks.streams import Purpose
 from onegrad.studies.drawing import gains, relative_difference
 from onegrad.studies.measures.many_steps import TARGET_LOSS, trajectories
 from onegrad.studies.measures.matrices import gradient_norms
+from onegrad.studies.measures.standard import theory
 from onegrad.studies.measures.steps import UPDATES, step_errors, steps_of
 from onegrad.studies.papers import ba_figure3a, ba_theorem7, moniri_sharpening
 from onegrad.theory.bounds import theorem7_bound
@@ -121,3 +123,21 @@ def test_neurons_descend_to_the_target_loss():
         assert paths.shape[1:] == (60, 2)
         moved = np.linalg.norm(paths[-1] - paths[0], axis=1).mean()
         assert run["distance"][0] == pytest.approx(moved)
+
+
+def test_the_staircase_as_printed_drops_thirty_times_too_far():
+    fields = {"phi": 0.5, "psi": 0.625, "lam": 0.1, "sigma_eps": 1.0, "residual": "labels"}
+    p = Problem.moniri(n=1000, **fields, activation="tanh", teacher="H1", alpha=0.1)
+
+    def measured(alpha=0.1, **options):
+        etas = (float(p.n**alpha),)
+        return theory(Cell("theory", p, etas, (0.1,), options=tuple(options.items())), "cpu")
+
+    untrained = measured(theory="random-features")["test"]
+    right, printed = (measured(theory="staircase", printed=x) for x in (False, True))
+    assert untrained - right["test"] == pytest.approx(0.1332, rel=1e-3)
+    assert untrained - printed["test"] == pytest.approx(3.95, rel=1e-3)
+    assert printed["risk"] == pytest.approx(printed["test"] - 1.0)
+    assert np.isnan(measured(0.35, theory="staircase", printed=True)["test"])  # three spikes
+    with pytest.raises(InvalidInput, match="printed must be False unless"):
+        measured(theory="small-step", printed=True)

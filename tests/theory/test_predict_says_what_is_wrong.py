@@ -32,7 +32,6 @@ BAD_VALUES = [
     ({"rigde": 1.0}, "rigde"),
     ({"theory": "magic"}, "theory must be one of uniform, staircase"),
     ({"theory": None}, "theory must be one of uniform, staircase"),
-    ({"theory": "small-step", "printed": True}, "printed must be False with"),
 ]  # fmt: skip
 
 
@@ -69,12 +68,6 @@ def test_spike_theories_need_a_linear_part(activation):
     assert og.spectrum(untrained, method="asymptotic").edge > 0
     with warnings.catch_warnings(action="ignore", category=og.AssumptionWarning):
         assert og.spectrum(p).method == "uniform"  # which covers it
-
-
-def test_the_printed_test_error_stops_at_two_spikes():
-    with pytest.raises(og.OutOfScope, match="at most two spikes") as error:
-        og.predict(og.Problem(**BASE, alpha=0.35), theory="staircase", printed=True)
-    one_line(error)
 
 
 BROKEN = [

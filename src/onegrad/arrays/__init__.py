@@ -6,9 +6,6 @@ from onegrad.arrays.devices import gpus as gpus
 from onegrad.arrays.devices import one_line_memory_errors as one_line_memory_errors
 from onegrad.arrays.devices import ops_of as ops_of
 from onegrad.arrays.devices import visible_gpus as visible_gpus
-from onegrad.arrays.executor import DeviceExecutor as DeviceExecutor
-from onegrad.arrays.executor import Repeat as Repeat
-from onegrad.arrays.executor import run_directly as run_directly
 from onegrad.arrays.memory import keep_freed_memory as keep_freed_memory
 from onegrad.arrays.namespace import Array as Array
 from onegrad.arrays.namespace import Floats as Floats

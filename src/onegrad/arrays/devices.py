@@ -15,16 +15,15 @@ from onegrad.arrays.torch_ops import TorchOps
 from onegrad.exceptions import InvalidInput, check_choice
 
 DEVICES: dict[str, type[Ops]] = {"cpu": NumpyOps, "torch": TorchOps, "cuda": TorchOps}
-PRECISIONS = ("exact", "single", "fast")
+PRECISIONS = ("exact", "fast")
 
 
 def get_ops(device: str = "cpu", dtype: str = "float64", precision: str | None = None) -> Ops:
     """Return the operations of a device: a name of the table, with or without ":k".
 
-    precision : None computes in `dtype`, and "exact" in float64. "single" and "fast" hold float32
-        arrays, take products in half precision on tensor cores (`TensorCoreOps`) and solve in
-        float64. In NumPy "single" takes products in float32, and there is no "fast"; torch on the
-        CPU imitates both.
+    precision : None computes in `dtype`, and "exact" in float64. "fast" holds float32 arrays, takes
+        products in half precision on tensor cores (`TensorCoreOps`) and solves in float64; torch on
+        the CPU imitates it, and NumPy refuses it.
     """
     if dtype not in ("float64", "float32"):
         raise InvalidInput("dtype", dtype, "float64 or float32")
@@ -37,12 +36,10 @@ def get_ops(device: str = "cpu", dtype: str = "float64", precision: str | None =
         raise InvalidInput("dtype", dtype, problem=problem)
     if precision is None or check_choice("precision", precision, PRECISIONS) == "exact":
         return DEVICES[name](device, dtype)
-    if name != "cpu":
-        return TensorCoreOps(device, precision)
-    if precision == "fast":
-        problem = "needs tensor cores: use device='cuda', or precision 'single' (float32) here"
+    if name == "cpu":
+        problem = "needs tensor cores: use device='cuda', or dtype='float32' here"
         raise InvalidInput("precision", precision, problem=problem)
-    return NumpyOps(device, "float32", precision)
+    return TensorCoreOps(device)
 
 
 def ops_of(x: Array) -> Ops:

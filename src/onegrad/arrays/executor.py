@@ -1,21 +1,18 @@
-"""Work of a device beside arithmetic: queues, repeated work, random numbers, free memory."""
+"""Work of a device beside arithmetic: queues, random numbers, free memory."""
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
 
 from onegrad.arrays.memory import free_bytes
-from onegrad.arrays.namespace import Array, Floats, to_numpy
+from onegrad.arrays.namespace import Array
 
 MASK_64 = 2**64 - 1
 GOLDEN_GAMMA = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio: the increment of splitmix64
 
 Words = TypeVar("Words", int, np.ndarray[Any, np.dtype[np.uint64]])
 Seeds = tuple[int, ...]
-Work = Callable[[Seeds, Callable[[], None]], dict[str, Array]]  # (seeds, tick): arrays by name
-Repeat = Callable[[Work, Seeds, Callable[[], None]], dict[str, Floats]]  # how it is called
 
 
 class DeviceExecutor:
@@ -27,11 +24,6 @@ class DeviceExecutor:
     def queue(self) -> AbstractContextManager[None]:
         """Return a context in which a stack has a queue of the device to itself."""
         return nullcontext()
-
-    def repeater(self, stacks: int, entries: int) -> Repeat:
-        """Return how to call the work of `stacks` equal stacks of `entries` entries each."""
-        del stacks, entries
-        return run_directly
 
     def draw(
         self, seeds: Seeds, key: tuple[int, ...], start: int, rows: int, width: int, normal: bool
@@ -49,11 +41,6 @@ class DeviceExecutor:
     def free_bytes(self) -> int:
         """Return the memory that is available now."""
         return free_bytes()
-
-
-def run_directly(work: Work, seeds: Seeds, tick: Callable[[], None]) -> dict[str, Floats]:
-    """Call the work and return its arrays in host memory."""
-    return {name: to_numpy(x) for name, x in work(seeds, tick).items()}
 
 
 def splitmix64(words: Words) -> Words:

@@ -2,13 +2,11 @@
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays import blas, tiles
-from onegrad.arrays.executor import DeviceExecutor
 from onegrad.arrays.namespace import Array, transpose
 from onegrad.arrays.ops import Elementwise, Ops, in_chunks
 from onegrad.arrays.policy import MAX_KEPT_ENTRIES, ExecutionPolicy
@@ -23,17 +21,6 @@ MAX_WORKER_ENTRIES = 2**27  # entries that the sums of all row workers may have 
 
 class NumpyOps(Ops):
     """NumPy arrays; see `Ops` for what each operation does."""
-
-    def __init__(
-        self, device: str = "cpu", dtype: str = "float64", precision: str | None = None
-    ) -> None:
-        super().__init__(device, dtype)
-        self.precision = precision or self.precision
-        self.executor = DeviceExecutor()
-
-    @cached_property
-    def exact(self) -> Ops:
-        return NumpyOps(self.device) if self.precision == "single" else self
 
     @staticmethod
     def device_of(x: Array) -> str:

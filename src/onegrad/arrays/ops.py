@@ -31,12 +31,13 @@ class Ops(Protocol):
     dtype: np.dtype[Any]  # of the arrays: float64 or float32
     precision: str  # arithmetic of products: one of `PRECISIONS`, or "float32" for that alone
     working_bytes: int  # that an entry takes while it is at work
-    executor: DeviceExecutor  # queues, recordings, random numbers and memory of the device
+    executor: DeviceExecutor  # queues, random numbers and memory of the device
 
     def __init__(self, device: str, dtype: str) -> None:
         self.device, self.dtype = device, np.dtype(dtype)
         self.precision = "exact" if dtype == "float64" else dtype
         self.working_bytes = self.dtype.itemsize
+        self.executor = DeviceExecutor()
 
     @property
     def exact(self) -> Ops:

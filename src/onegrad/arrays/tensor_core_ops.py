@@ -3,10 +3,10 @@ r"""Float32 tensors whose products run on the tensor cores, in half precision wi
 With :math:`h(x)` the half-precision number nearest to x, of 11 bits, and
 :math:`l(x) = h(x - h(x))`,
 
-.. math:: x \approx h(x) + l(x), \qquad xy \approx h(x)h(y) + h(x)\,l(y) + l(x)\,h(y)
+.. math:: x \approx h(x), \qquad a \approx h(a) + l(a)
 
-"single" takes the three products (22 bits). "fast" takes the first, and its features *are* numbers
-of half precision: Gram matrix, F^T y and predictions are those of one and the same matrix, so that
+for features x, inputs and weights, and for readouts and labels a. The features *are* numbers of
+half precision: Gram matrix, F^T y and predictions are those of one and the same matrix, so that
 rounding acts like a little noise in the features and not like a Gram matrix that is not one. Normal
 equations are solved in float64.
 
@@ -22,8 +22,8 @@ from onegrad.arrays.ops import Elementwise
 from onegrad.arrays.torch_ops import TorchOps
 
 # Terms of a sum inside the tensor cores. More are faster: on an H200, sums of 16,384 terms would
-# put errors at n = N = 16,384 off by 3e-3 instead of 4e-4 ("fast").
-SUMMED_TERMS = {"single": 512, "fast": 2048}
+# put errors at n = N = 16,384 off by 3e-3 instead of 4e-4.
+SUMMED_TERMS = 2048
 FEW_TERMS = 256  # of sums of any sign, which are small beside their terms
 MIN_WHOLE_BLOCK = 128  # columns of a Gram matrix whose block on the diagonal is computed whole
 
@@ -31,42 +31,33 @@ MIN_WHOLE_BLOCK = 128  # columns of a Gram matrix whose block on the diagonal is
 class TensorCoreOps(TorchOps):
     """Torch tensors in single precision; see `Ops` for what each operation does."""
 
-    def __init__(self, device: str, precision: str) -> None:
+    def __init__(self, device: str) -> None:
         super().__init__(device, "float32")
-        self.precision = precision
-        self.is_fast = precision == "fast"
-        self.working_bytes = 8 if self.is_fast else 12
+        self.precision = "fast"
+        self.working_bytes = 8
 
     @cached_property
     def exact(self) -> TorchOps:
         return TorchOps(self.device, "float64", drawn="float32")
 
     def stored(self, F: Array) -> Array:
-        return F.half() if self.is_fast else F
+        return F.half()
 
     # -- products ----------------------------------------------------------------------------
 
     def product(self, X: Array, W: Array, f: Elementwise | None = None) -> Array:
-        (left, right), *more = self._terms(X, W)
-        P = _bmm(left, transpose(right), in_half=self.is_fast and f is not None)
-        for left, right in more:
-            _add_bmm(P, left, transpose(right))
+        P = _bmm(X.half(), transpose(W.half()), in_half=f is not None)
         return P if f is None else self.stored(f(P))
 
     def read_out(self, F: Array, A: Array) -> Array:
-        if not self.is_fast:
-            return super().read_out(F, A)
         size = A.abs().amax((-2, -1), keepdim=True)  # A has small and large entries: 22 bits
         F, both = F.half(), self.torch.cat(_halves(A / size), -1)
         out = self.zeros(*F.shape[:-1], both.shape[-1])
-        for k in _parts(F.shape[-1], SUMMED_TERMS["fast"]):
+        for k in _parts(F.shape[-1]):
             _add_bmm(out, F[..., k], both[:, k])
         return (out[..., : A.shape[-1]] + out[..., A.shape[-1] :]) * size
 
     def add_weighted_rows(self, c: Array, y: Array, F: Array) -> None:
-        if not self.is_fast:
-            super().add_weighted_rows(c, y, F)
-            return
         rows, F = self.torch.stack(_halves(y), 1), F.half()
         (B, n, N), full_rows = F.shape, F.shape[1] // FEW_TERMS * FEW_TERMS
         if full_rows:  # one product for all parts
@@ -78,42 +69,30 @@ class TensorCoreOps(TorchOps):
 
     def add_product(self, C: Array, A: Array, B: Array) -> None:
         C, A, B = (x.reshape(-1, *x.shape[-2:]) for x in (C, A, B))
-        for left, right in self._terms(A, B):  # sums of any sign: they stay small
-            for k in _parts(A.shape[1], SUMMED_TERMS["fast"]):
-                _add_bmm(C, transpose(left[:, k]), right[:, k])
+        A, B = A.half(), B.half()
+        for k in _parts(A.shape[1]):
+            _add_bmm(C, transpose(A[:, k]), B[:, k])
 
     def add_gram(self, C: Array, A: Array, over_rows: bool = False) -> None:
         C, A = (x.reshape(-1, *x.shape[-2:]) for x in (C, A))
-        axis = 2 if over_rows else 1
-        A = A.half() if self.is_fast else A
+        axis, A = 2 if over_rows else 1, A.half()
         wide = self.kind if A.is_cuda else self.torch.float64  # a CPU adds one by one
         squares = self.torch.linalg.vector_norm(A, dim=axis, dtype=wide) ** 2
         diagonal = C.diagonal(0, -2, -1) + squares
         leaf = max(MIN_WHOLE_BLOCK, C.shape[-1] // 8)
-        terms = SUMMED_TERMS[self.precision]
-        for left, right in self._terms(A, A):
-            for k in _parts(A.shape[axis], terms):
-                L, R = (x.narrow(axis, k.start, k.stop - k.start) for x in (left, right))
-                L, R = (L, transpose(R)) if over_rows else (transpose(L), R)
-                self._add_upper(C, L, R, leaf)
-            terms = SUMMED_TERMS["fast"]  # corrections are small
+        for k in _parts(A.shape[axis]):
+            part = A.narrow(axis, k.start, k.stop - k.start)
+            left, right = (part, transpose(part)) if over_rows else (transpose(part), part)
+            self._add_upper(C, left, right, leaf)
         C.diagonal(0, -2, -1).copy_(diagonal)
-
-    def _terms(self, A: Array, B: Array) -> list[tuple[Array, Array]]:
-        """Return the half-precision factors whose products add up to that of A and B."""
-        if self.is_fast:
-            return [(A.half(), B.half())]
-        a, a_low = _halves(A)
-        b, b_low = (a, a_low) if B is A else _halves(B)
-        return [(a, b), (a, b_low), (a_low, b)]
 
     def _add_matmul(self, C: Array, A: Array, B: Array) -> None:
         _add_bmm(C, A, B)
 
 
-def _parts(length: int, size: int) -> list[slice]:
-    """Return slices of at most `size` terms."""
-    return [slice(i, min(i + size, length)) for i in range(0, length, size)]
+def _parts(length: int) -> list[slice]:
+    """Return slices of at most SUMMED_TERMS terms."""
+    return [slice(i, min(i + SUMMED_TERMS, length)) for i in range(0, length, SUMMED_TERMS)]
 
 
 def _halves(x: Array) -> tuple[Array, Array]:

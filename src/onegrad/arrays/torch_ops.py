@@ -25,6 +25,8 @@ FEW_MATRICES = 8  # below which a small product does not fill the device
 class TorchOps(Ops):
     """Torch tensors; see `Ops` for what each operation does."""
 
+    executor: TorchExecutor
+
     def __init__(
         self, device: str = "torch", dtype: str = "float64", drawn: str | None = None
     ) -> None:
@@ -72,8 +74,7 @@ class TorchOps(Ops):
 
     def asarray(self, x: Any) -> Array:
         host = self.torch.from_numpy(np.array(x, dtype=self.dtype))
-        # the device's queue is not waited for
-        return self.executor.reused(lambda: host.to(self.place, non_blocking=True))
+        return host.to(self.place, non_blocking=True)  # the device's queue is not waited for
 
     def cast(self, x: Array) -> Array:
         return x.to(self.kind)

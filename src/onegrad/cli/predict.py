@@ -27,7 +27,6 @@ def add_parser(subparsers: Any) -> None:
     parser = add_problem_command(subparsers, "predict", summary, description, *_EXAMPLES)
     add = parser.add_argument
     add("--theory", default="uniform", metavar="T", help=f"one of {', '.join(THEORIES)}")
-    add("--printed", action="store_true", help="use the formulas of the staircase as printed")
     add("--rows", metavar="FILE", help=".npy file whose rows are the inputs")
     add_plot(parser, "the curve")
 
@@ -41,7 +40,7 @@ def run(args: argparse.Namespace) -> None:
         needed = "needs a curve: list values, such as --alpha 0:0.5:11"
         raise InvalidInput("--plot", problem=needed)
     inputs = load_rows(args.rows)
-    prediction = predict(problem, theory=args.theory, printed=args.printed, rows=inputs, **axes)
+    prediction = predict(problem, theory=args.theory, rows=inputs, **axes)
     save_plot(args.plot, prediction)
     rows: list[dict[str, Any]] = prediction.results()
     if args.json:

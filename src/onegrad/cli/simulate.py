@@ -37,7 +37,7 @@ def add_parser(subparsers: Any) -> None:
     add("--seeds", default="20", metavar="K", help="networks: a count, or a list such as 3,4,5")
     add("--device", default="cpu", help="cpu (NumPy), torch, cuda or cuda:k")
     add("--dtype", type=str.lower, default="float64", help="float64 or float32")
-    precision = "instead of --dtype: exact, single or fast (GPU tensor cores; reports its error)"
+    precision = "instead of --dtype: exact, or fast (GPU tensor cores; reports its error)"
     add("--precision", type=str.lower, metavar="P", help=precision)
     model = "the model to fit: trained (default), an equivalent or a baseline"
     add("--model", type=str.lower, default="trained", metavar="M", help=model)

@@ -2,9 +2,9 @@ r"""The models beside the trained network: what theorems put in its place, and b
 
 *Spiked*:
 :math:`F_\ell = F_0 + \sum_{k=1}^{\ell} c_k(c_1\eta)^k\,q_k(\tilde X\beta)(a^{\circ k})^\top`.
-As printed, :math:`q_k(t)=t^k` and :math:`\beta = X^\top y/n`. Corrected, :math:`\beta` uses the
-residual of the step and :math:`q_k(t) = E_z(t + \delta z)^k` with :math:`c_1\delta` the length of
-the gradient's part that is not rank one: that part lengthens every neuron.
+with :math:`\beta = X^\top r/n` of the residual and :math:`q_k(t) = E_z(t + \delta z)^k`, where
+:math:`c_1\delta` is the length of the gradient's part that is not rank one: that part lengthens
+every neuron. Moniri et al. 2024 have :math:`X^\top y/n` and :math:`t^k` (docs/theory.md).
 
 *Gaussian equivalent*: :math:`c_0 + c_1\tilde XW^\top + c_{>1}Z` with independent standard normal Z.
 
@@ -43,8 +43,8 @@ def features_of(model: str, network: Network, etas: tuple[float, ...]) -> Featur
         return FeatureMap(network.sampler.problem.d, 1, _inputs)
     if model == "random-features":
         return network.untrained()
-    if model in ("spiked", "spiked-printed") and any(etas):
-        return spiked(network, etas, printed=model == "spiked-printed")
+    if model == "spiked" and any(etas):
+        return spiked(network, etas)
     f = IDENTITY if model == "gaussian-equivalent" else None
     p = network.sampler.problem
     moves = any(etas) or p.weight_decay or p.later_alpha
@@ -82,8 +82,8 @@ def smoothed_power(t: Array, delta: Array, k: int) -> Array:
     return total
 
 
-def spiked(network: Network, etas: tuple[float, ...], printed: bool) -> FeatureMap:
-    """Return the spiked approximation of one step, corrected or as printed."""
+def spiked(network: Network, etas: tuple[float, ...]) -> FeatureMap:
+    """Return the spiked approximation of one step."""
     p, a = network.sampler.problem, network.a
     if p.steps != 1:
         raise InvalidInput("steps", p.steps, "1 for the spiked features")
@@ -91,7 +91,7 @@ def spiked(network: Network, etas: tuple[float, ...], printed: bool) -> FeatureM
         raise InvalidInput("weight_decay", p.weight_decay, "0 for the spiked features")
     c = [float(x) for x in p.sigma.c]
     counts = [spikes_of_step(p.n, eta) for eta in etas]
-    beta, delta = spike_direction(network, printed)
+    beta, delta = spike_direction(network)
     untrained = network.untrained()
 
     def features(block: SampleBlock, neurons: slice = ALL_NEURONS) -> Iterator[Array]:
@@ -107,11 +107,9 @@ def spiked(network: Network, etas: tuple[float, ...], printed: bool) -> FeatureM
     return FeatureMap(p.N, len(etas), features)
 
 
-def spike_direction(network: Network, printed: bool) -> tuple[Array, Array]:
-    """Return beta (B, d) and delta (B,) of the spikes, corrected or as printed."""
+def spike_direction(network: Network) -> tuple[Array, Array]:
+    """Return beta (B, d) and delta (B,) of the spikes."""
     a, first, c1 = network.a, network.first, float(network.sampler.problem.sigma.c[1])
-    if printed:
-        return first.beta_labels, 0.0 * a[:, 0]
     # row i of G is a_i (c_1 beta + zeta_i); (c_1 delta)^2 averages |zeta_i|^2, weight a_i^2
     zeta = first.G - c1 * a[..., None] * first.beta[:, None, :]
     length = (zeta * zeta).sum(-1).sum(-1) / (a * a).sum(-1)
@@ -119,14 +117,14 @@ def spike_direction(network: Network, printed: bool) -> tuple[Array, Array]:
 
 
 def spike_norms(network: Network, rows: SampleBlock, eta: float, degrees: int) -> Array:
-    r"""Return the operator norms of the corrected spikes k = 1..degrees at these rows.
+    r"""Return the operator norms of the spikes k = 1..degrees at these rows.
 
     .. math:: |c_k|\,|c_1\eta|^k\,|q_k(\tilde X\beta)|\,|a^{\circ k}| \asymp n^{(\alpha-1/2)k+1}
 
     The result has shape (B, degrees).
     """
     c, a = network.sampler.problem.sigma.c, network.a
-    beta, delta = spike_direction(network, printed=False)
+    beta, delta = spike_direction(network)
     t = (rows.X @ beta[..., None])[..., 0]
     norms = []
     for k in range(1, degrees + 1):
@@ -136,13 +134,13 @@ def spike_norms(network: Network, rows: SampleBlock, eta: float, degrees: int) -
     return namespace(a).stack(norms, -1)
 
 
-def distance_to_spiked(network: Network, rows: SampleBlock, eta: float, printed: bool) -> float:
+def distance_to_spiked(network: Network, rows: SampleBlock, eta: float) -> float:
     r"""Return :math:`\|F - F_\ell\|_{op}/\sqrt n` of a single network at these rows.
 
     The theorem says that it goes to zero. See Moniri et al. 2024, Theorem 3.3.
     """
     (F,) = network.trained((eta,)).tiles(rows)
-    (F_l,) = spiked(network, (eta,), printed).tiles(rows)
+    (F_l,) = spiked(network, (eta,)).tiles(rows)
     return operator_norm(to_numpy(F - F_l)[0]) / math.sqrt(rows.X.shape[1])
 
 

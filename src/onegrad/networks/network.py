@@ -40,22 +40,19 @@ class FeatureMap:
 
 @dataclass(frozen=True)
 class Gradient:
-    r"""Minus the gradient, and the directions that its rows mostly point in.
+    r"""Minus the gradient, and the direction that its rows mostly point in.
 
-    .. math:: G = \tfrac1n [r\,a^\top \odot \sigma'(XW^\top)]^\top X,\qquad
-              \beta = X^\top r/n,\qquad \beta_y = X^\top y/n
+    .. math:: G = \tfrac1n [r\,a^\top \odot \sigma'(XW^\top)]^\top X,\qquad \beta = X^\top r/n
 
     with the residual r = y - s f, s the problem's `output_scale`.
     """
 
     G: Array  # (B, N, d)
     beta: Array  # (B, d)
-    beta_labels: Array  # (B, d); the same array as beta where the labels are the residual
 
     def arrays(self) -> list[Array]:
         """Return the sums over rows of which it consists."""
-        own_labels = [] if self.beta_labels is self.beta else [self.beta_labels]
-        return [self.G, self.beta, *own_labels]
+        return [self.G, self.beta]
 
 
 @dataclass(frozen=True)
@@ -90,20 +87,18 @@ class Network:
         """Return minus the gradient at weights W over the rows of a step, block by block."""
         p, ops = self.sampler.problem, self.sampler.ops
         B, N, d = W.shape
-        n, full = p.rows_of_step, bool(p.output_scale)
+        n = p.rows_of_step
         unit = 2.0 ** round(math.log2(n))  # r/n in units of order one: half precision
 
         def zeros() -> Gradient:
-            beta = ops.zeros(B, d)
-            return Gradient(ops.zeros(B, N, d), beta, ops.zeros(B, d) if full else beta)
+            return Gradient(ops.zeros(B, N, d), ops.zeros(B, d))
 
         def add(g: Gradient, block: SampleBlock) -> None:
             r = block.y
-            if full:
+            if p.output_scale:
                 P = ops.product(block.X, W)  # (B, rows, N)
                 f = ops.read_out(ops.apply(p.sigma, P), self.a[..., None])[..., 0]
                 r = r - p.output_scale * f
-                ops.add_weighted_rows(g.beta_labels, block.y / n, block.X)
                 slopes = ops.apply(p.sigma.derivative, P, out=P)
             else:
                 slopes = ops.product(block.X, W, p.sigma.derivative)

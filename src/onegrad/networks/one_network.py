@@ -45,8 +45,8 @@ class MeasuredSpectrum:
     F, W : all singular values, largest first, one row per seed.
     alignments : squared cosine of the i-th left singular vector of F with He_k(u),
         u = X_tilde beta / |beta|; shape (seeds, TOP_VECTORS, ALIGNED_DEGREES), k = 1, 2, ...
-    distance, distance_printed : operator norm of F - F_l over sqrt(n), for the corrected and the
-        printed spiked features; NaN where they are not defined (alpha >= 1/2, several steps).
+    distance : operator norm of F - F_l over sqrt(n), with the spiked features F_l; NaN where they
+        are not defined (alpha >= 1/2, several steps).
     edge : where the bulk of F F^T/n ends, if it is known.
     """
 
@@ -56,7 +56,6 @@ class MeasuredSpectrum:
     W: Floats
     alignments: Floats
     distance: Floats
-    distance_printed: Floats
     edge: float | None = None
 
     def __repr__(self) -> str:
@@ -98,7 +97,6 @@ class MeasuredSpectrum:
             "spikes": spikes,
             "seeds": list(self.seeds),
             "distance": float(self.distance.mean()),
-            "distance_printed": float(self.distance_printed.mean()),
             **({} if self.edge is None else {"outliers": [int(c) for c in self.outliers]}),
         }
 
@@ -179,16 +177,12 @@ def _spectra_of_seed(problem: Problem, seed: int, distances: bool) -> dict[str, 
     alignments = np.full((TOP_VECTORS, ALIGNED_DEGREES), np.nan)
     alignments[:top] = (U[:, :top].T @ (H / np.linalg.norm(H, axis=0))) ** 2  # squared cosines
     defined = problem.steps == 1 and (problem.alpha is None or problem.alpha < 0.5)
-    corrected, printed = (
-        distance_to_spiked(network, rows, eta, k) if distances and defined else np.nan
-        for k in (False, True)
-    )
+    distance = distance_to_spiked(network, rows, eta) if distances and defined else np.nan
     return {
         "F": s,
         "W": scipy.linalg.svdvals(W[0]),
         "alignments": alignments,
-        "distance": corrected,
-        "distance_printed": printed,
+        "distance": distance,
     }
 
 

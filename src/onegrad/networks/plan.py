@@ -19,7 +19,7 @@ from onegrad.networks.streams import DEVICE_LAWS, Purpose
 from onegrad.parallel.cores import thread_count
 from onegrad.problem import FIELDS, Problem
 
-STEP_MODELS = ("trained", "spiked", "spiked-printed", "gaussian-equivalent")
+STEP_MODELS = ("trained", "spiked", "gaussian-equivalent")
 KERNEL_MODELS = ("ntk", "inner-product-kernel", "rbf-kernel")
 MODELS = (*STEP_MODELS, "random-features", "linear", *KERNEL_MODELS)
 NETWORK_MODELS = ("trained", "random-features")  # their features are made without temporaries
@@ -62,12 +62,6 @@ class SimulateOptions:
     def test_rows(self, n: int) -> int:
         """Return the number of test rows beside n rows of the ridge fit."""
         return self.n_test or max(1024, n // 4)
-
-    def can_be_recorded(self, problem: Problem) -> bool:
-        """Return whether stacks differ only in numbers that the device draws without the host."""
-        drawn = self.draws_on_device and self.rows is None
-        direct = self.model in NETWORK_MODELS and problem.update == "gradient"
-        return drawn and direct and not self.leave_one_out
 
 
 def _is_positive(value: Any) -> bool:

@@ -11,10 +11,9 @@ from onegrad.arrays import (
     Array,
     ExecutionPolicy,
     Floats,
-    Repeat,
     namespace,
     one_line_memory_errors,
-    run_directly,
+    to_numpy,
 )
 from onegrad.exceptions import NotConverged
 from onegrad.networks.fits import TILE_NEURONS, fits
@@ -39,7 +38,7 @@ def run_plan(plan: Plan, progress: Callable[[int, int], None] | None = None) -> 
         for g in plan.groups:
             starts = range(0, len(plan.seeds), g.stack_size)
             stacks = [plan.seeds[i : i + g.stack_size] for i in starts]
-            run = partial(run_stack, plan, g, counter, _repeater(plan, g, len(stacks)))
+            run = partial(run_stack, plan, g, counter)
             even = len(stacks) // g.workers * g.workers if g.workers > 1 else 0
             side_by_side = thread_map(
                 partial(run, plan.policy.worker), stacks[:even], g.workers, stop=counter.stop
@@ -97,15 +96,6 @@ def block_count(plan: Plan, group: GradientGroup) -> int:
     return stacks * (steps + rounds * (ridge + test))
 
 
-def _repeater(plan: Plan, group: GradientGroup, stacks: int) -> Repeat:
-    """Return how the equal stacks of a group are called: directly, or from a recording."""
-    p, networks = group.problem, len(group.etas)
-    if not plan.options.can_be_recorded(p):
-        return run_directly
-    entries = group.stack_size * networks * max(p.n, p.rows_of_step) * p.N
-    return plan.ops.executor.repeater(stacks, entries)
-
-
 # -- one stack -------------------------------------------------------------------------------
 
 
@@ -113,18 +103,16 @@ def run_stack(
     plan: Plan,
     group: GradientGroup,
     counter: ProgressCounter,
-    repeat: Repeat,
     policy: ExecutionPolicy,
     seeds: tuple[int, ...],
 ) -> dict[str, Floats]:
     """Train the networks of several seeds together, on all threads of the policy.
 
-    Returns every quantity as an array (seeds, etas, ridges); `repeat` calls the work, or repeats a
-    recording of it.
+    Returns every quantity as an array (seeds, etas, ridges).
     """
-    work = partial(stack_errors, plan, group, policy)
     with plan.ops.executor.queue(), thread_pool(policy.threads, policy.blas_threads, counter.stop):
-        errors = repeat(work, seeds, counter.tick)
+        on_device = stack_errors(plan, group, policy, seeds, counter.tick)
+        errors = {name: to_numpy(x) for name, x in on_device.items()}
     # an indefinite matrix has a solution of NaN, so that no device waits for a check in between
     if not np.isfinite(errors["train"]).all():
         raise NotConverged(

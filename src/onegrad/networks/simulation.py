@@ -47,7 +47,7 @@ class SimulationProvenance:
     random: str
     n_test: int | None  # None: the default of each problem
     seconds: float
-    precision: str = "exact"  # or "float32", "single", "fast"
+    precision: str = "exact"  # or "float32", "fast"
 
 
 @dataclass(frozen=True)
@@ -203,11 +203,10 @@ def simulate(
     problem : sizes, functions, noise, ridge and step; by default those of the quick start.
     seeds : number of networks, or a list of their seeds; (problem, seed) fixes the numbers.
     device, dtype : "cpu" is NumPy; "torch", "cuda" and "cuda:k" are torch. "float64" or "float32".
-    precision : instead of a dtype, "exact" (float64), "single" or "fast": products on a GPU's
-        tensor cores, in three half-precision products or one, and ridge in float64. Some networks
-        are repeated in float64 on the same random numbers; `precision_error` is the difference,
-        and a warning says when it exceeds a quarter of a standard error. NumPy computes "single"
-        with float32 products and refuses "fast".
+    precision : instead of a dtype, "exact" (float64) or "fast": half-precision products on a GPU's
+        tensor cores, and ridge in float64. Some networks are repeated in float64 on the same random
+        numbers; `precision_error` is the difference, and a warning says when it exceeds a quarter
+        of a standard error. NumPy refuses "fast".
     rows : an array whose rows are used as inputs, each at most once per seed.
     model : one of `onegrad.networks.MODELS`: the trained network, an equivalent, or a baseline.
     n_test : fresh rows per seed that measure the test error (default max(1024, n/4)).
@@ -310,8 +309,7 @@ def _warn_of_precision(error: PrecisionError, quantities: dict[str, SampleMean])
             worst = np.nanargmax(np.ravel(shares))
             text = (
                 f"the mean {name} error is off by {np.ravel(off)[worst]:.1e} of itself, "
-                f"{np.ravel(shares)[worst]:.2g} standard errors; precision='single' or 'exact' "
-                "would be closer"
+                f"{np.ravel(shares)[worst]:.2g} standard errors; precision='exact' is closer"
             )
             warn(AssumptionWarning("simulate", "precision", text))
             return

@@ -30,7 +30,7 @@ from onegrad.theory import scope
 from onegrad.theory.bounds import kernel_lower_bound
 from onegrad.theory.prediction import Errors, Prediction
 from onegrad.theory.spectral_law import Spectrum
-from onegrad.theory.theories import PRINTED_STAIRCASE, SPECTRUM_METHODS, THEORIES, Theory
+from onegrad.theory.theories import SPECTRUM_METHODS, THEORIES, Theory
 from onegrad.theory.uniform import uniform_errors
 from onegrad.theory.uniform.laws.inputs import InputSpectrum
 
@@ -47,7 +47,6 @@ def predict(
     problem: Problem | None = None,
     theory: str = "uniform",
     *,
-    printed: bool = False,
     rows: Any = None,
     **axes: Any,
 ) -> Prediction:
@@ -60,7 +59,6 @@ def predict(
         thresholds, n to infinity), "small-step" (eta of order one, n to infinity) or
         "random-features" (the untrained network). A theory of the limit warns where it is far from
         the uniform one.
-    printed : with "staircase", the formulas as printed, wrong factors included.
     rows : an array whose rows are the inputs, as in `simulate`. With "uniform" the prediction is
         for inputs with the mean, covariance and lengths of these rows.
     axes : fields of the problem with a value or a list, e.g. alpha=[0, 0.1, 0.2]; lists make a
@@ -87,7 +85,7 @@ def predict(
     """
     check_axes(predict, axes)
     grid = ProblemGrid.over(problem, axes)
-    prediction = _evaluate(grid, theory, printed, rows)
+    prediction = _evaluate(grid, theory, rows)
     far = distance_warnings(prediction, grid.problems)
     warn(*far)
     return replace(prediction, warnings=(*prediction.warnings, *far))
@@ -95,34 +93,26 @@ def predict(
 
 def evaluate_theory(problem: Problem, theory: str | Theory = "uniform", **axes: Any) -> Prediction:
     """Return what `predict` returns, without a look at how far the uniform theory is."""
-    options = {name: axes.pop(name) for name in ("printed", "rows") if name in axes}
-    return _evaluate(ProblemGrid.over(problem, axes), theory, **options)
+    return _evaluate(ProblemGrid.over(problem, axes), theory)
 
 
-def _evaluate(
-    grid: ProblemGrid, theory: str | Theory, printed: bool = False, rows: Any = None
-) -> Prediction:
+def _evaluate(grid: ProblemGrid, theory: str | Theory, rows: Any = None) -> Prediction:
     """Return the errors of all points of a grid, and issue the warnings of the theory."""
     if not isinstance(theory, Theory):
         name = case_insensitive(theory, THEORIES) if isinstance(theory, str) else theory
         theory = THEORIES[check_choice("theory", name, THEORIES)]
-    name = theory.name
-    if printed and name != "staircase":
-        raise InvalidInput("printed", printed, f"False with theory {name!r}")
-    chosen = PRINTED_STAIRCASE if printed else theory
-    problems = grid.problems
-    scope.require_known_fields(name, chosen.fields, problems)
+    name, problems = theory.name, grid.problems
+    scope.require_known_fields(name, theory.fields, problems)
     scope.require_representable(name, problems)
     with scope.numerical_failures(f"{name} theory"):
         if rows is None:
-            errors = chosen.function(problems)
+            errors = theory.function(problems)
         else:
             errors = uniform_errors(problems, inputs=_spectrum_of(rows, name, problems))
-        if not printed:
-            errors = scope.require_possible(f"{name} theory", errors, problems)
+        errors = scope.require_possible(f"{name} theory", errors, problems)
     warnings = (*errors.warnings, *representation_warnings(problems))
     warn(*warnings)
-    return grid.prediction(replace(errors, warnings=warnings), chosen, printed)
+    return grid.prediction(replace(errors, warnings=warnings), theory)
 
 
 def prediction_of(
@@ -153,7 +143,7 @@ class ProblemGrid:
         base = problem if not fixed else problem.replace(**fixed) if lists else problems[0]
         return cls(base, lists, problems, shape)
 
-    def prediction(self, errors: Errors, theory: Theory, printed: bool = False) -> Prediction:
+    def prediction(self, errors: Errors, theory: Theory) -> Prediction:
         """Return errors of all points, as columns, in the shape of the grid."""
         problems = self.problems
         noise = np.array([p.noise**2 for p in problems])
@@ -174,7 +164,6 @@ class ProblemGrid:
             problem=self.base,
             theory=theory.name,
             axes=self.axes,
-            printed=printed,
             warnings=errors.warnings,
             **{name: shaped(getattr(errors, name)) for name in SHAPED},
             risk=shaped(errors.test - noise),
@@ -199,7 +188,7 @@ def distance_warnings(
     Of a long grid a few points are compared, the first and the last among them.
     """
     theory = THEORIES[prediction.theory]
-    if not theory.regime or prediction.printed:
+    if not theory.regime:
         return ()
     few = np.unique(np.linspace(0, len(problems) - 1, MAX_COMPARED_POINTS).astype(int))
     points, test = [problems[i] for i in few], np.ravel(prediction.test)[few]

@@ -71,7 +71,6 @@ class Prediction(Errors):
     kernel_bound : lower bound on the test error of every kernel at n of the order of d, which is
         also the test error of the best linear predictor; NaN for inputs with a covariance.
     axes : the listed values of the grid, in the order of the arrays' axes.
-    printed : whether these are a theorem's formulas as printed, wrong factors included.
     label, dash, jumps : name in legends, matplotlib's line style, and whether curves jump at the
         thresholds of alpha.
 
@@ -92,9 +91,8 @@ class Prediction(Errors):
     eta: NumberOrArray
     ridge: NumberOrArray
     kernel_bound: NumberOrArray
+    label: str
     axes: dict[str, list[Any]] = field(default_factory=dict)
-    printed: bool = False
-    label: str = ""
     dash: Any = style.SOLID
     jumps: bool = False
 
@@ -133,7 +131,6 @@ class Prediction(Errors):
                 "results": self.results(),
                 "problem": self.problem.to_dict(),
                 "theory": self.theory,
-                "printed": self.printed,
                 "kernel_bound": self.kernel_bound,
                 "warnings": [str(warning) for warning in self.warnings],
             }
@@ -182,12 +179,8 @@ class Prediction(Errors):
             noise = self.test - self.risk if "risk" in names else 0.0
             levels["kernel bound"] = self.kernel_bound - noise
         return draw_predicted_errors(
-            ax, self._name, self.axes, curves, levels, dash=self.dash, jumps=self.jumps, **line
+            ax, self.label, self.axes, curves, levels, dash=self.dash, jumps=self.jumps, **line
         )
-
-    @property
-    def _name(self) -> str:
-        return self.label or self.theory
 
     def _repr_html_(self) -> str:
         rows = []
@@ -198,7 +191,7 @@ class Prediction(Errors):
                 if value is not None and accuracy is not None:
                     shown[name] = with_error(value, accuracy * value)  # type: ignore[assignment]
             rows.append(shown)
-        return html_table(f"{self._name} theory", self.problem, rows, self.axes)
+        return html_table(f"{self.label} theory", self.problem, rows, self.axes)
 
     def __repr__(self) -> str:
         if np.ndim(self.test) == 0:
@@ -210,7 +203,7 @@ class Prediction(Errors):
         else:
             grid = " x ".join(f"{len(v)} {k}" for k, v in self.axes.items())
             values = f"{grid}: test {np.min(self.test):.4g} to {np.max(self.test):.4g}"
-        return f"Prediction({self._name}: {values})"
+        return f"Prediction({self.label}: {values})"
 
 
 def _json_value(value: Any) -> Any:

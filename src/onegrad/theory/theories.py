@@ -7,15 +7,15 @@ that no field is ever ignored in silence.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from onegrad.exceptions import InvalidInput
-from onegrad.pictures.style import DASH_DOTS, DOTS, LONG_DASHES, SHORT_DASHES, SOLID
+from onegrad.pictures.style import DASH_DOTS, LONG_DASHES, SHORT_DASHES, SOLID
 from onegrad.problem import FIELDS, Problem
 from onegrad.theory.asymptotic.outliers import limiting_spectrum
 from onegrad.theory.asymptotic.random_features import random_feature_errors, small_step_errors
-from onegrad.theory.asymptotic.staircase import printed_errors, staircase_errors
+from onegrad.theory.asymptotic.staircase import staircase_errors
 from onegrad.theory.prediction import Errors
 from onegrad.theory.spectral_law import Spectrum
 from onegrad.theory.uniform import uniform_errors, uniform_spectrum
@@ -98,12 +98,6 @@ THEORIES: dict[str, Theory] = {
         ),
     )
 }
-PRINTED_STAIRCASE = replace(
-    THEORIES["staircase"],
-    function=printed_errors,
-    label="staircase as printed",
-    dash=DOTS,
-)
 SPECTRUM_METHODS: dict[str, SpectrumMethod] = {
     method.name: method
     for method in (

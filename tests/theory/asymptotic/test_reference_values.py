@@ -56,10 +56,10 @@ def problem(row, **others):
     )  # fmt: skip
 
 
-def drops(row, count, **options):
-    return staircase.staircase_drops(
-        Scalars.of([problem(row)]), staircase.all_degrees(np.array([count])), **options
-    )
+def drops(row, count, rank_one=False):
+    s = Scalars.of([problem(row)])
+    s = replace(s, slope_second_moment=s.c1**2) if rank_one else s
+    return staircase.staircase_drops(s, staircase.all_degrees(np.array([count])))
 
 
 def trace(row):

@@ -11,6 +11,7 @@ from onegrad.experiments.measure import CellValues, option_of, per_seed
 from onegrad.networks.models import distance_to_spiked, operator_norm, spike_norms
 from onegrad.networks.one_network import network_of
 from onegrad.networks.streams import fill_entries
+from onegrad.studies.measures import as_printed
 
 SPIKES = 4  # of F_l whose norms are returned
 SINGULAR_VALUES = 12  # of the weights that are returned
@@ -78,12 +79,10 @@ def spiked_distance(cell: Cell, _device: str, seed: int) -> CellValues:
     """
     network = network_of(cell.problem, seed)
     rows = network.sampler.all_ridge_rows()
-    distances = {
-        name: [[distance_to_spiked(network, rows, eta, printed=printed)] for eta in cell.etas]
-        for name, printed in (("distance", False), ("printed", True))
-    }
+    distances = {"distance": distance_to_spiked, "printed": as_printed.distance_to_spiked}
+    values = {k: [[f(network, rows, eta)] for eta in cell.etas] for k, f in distances.items()}
     norms = [spike_norms(network, rows, eta, SPIKES) for eta in cell.etas]
-    return {**distances, "spikes": np.array(norms) / np.sqrt(cell.problem.n)}
+    return {**values, "spikes": np.array(norms) / np.sqrt(cell.problem.n)}
 
 
 @per_seed

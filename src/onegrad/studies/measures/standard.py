@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import get_ops
-from onegrad.exceptions import AssumptionWarning
+from onegrad.exceptions import AssumptionWarning, InvalidInput
 from onegrad.experiments.cell import Cell
 from onegrad.experiments.measure import (
     CellValues,
@@ -18,6 +18,7 @@ from onegrad.experiments.measure import (
 from onegrad.networks import simulate
 from onegrad.networks import spectrum as measured_spectrum
 from onegrad.networks.plan import random_source
+from onegrad.studies.measures import as_printed
 from onegrad.theory import evaluate_theory
 from onegrad.theory import spectrum as predicted_spectrum
 
@@ -44,11 +45,23 @@ def errors(cell: Cell, device: str) -> CellValues:
 
 
 def theory(cell: Cell, _device: str) -> CellValues:
-    """Return the errors that a theory predicts, (etas, ridges) and their accuracy."""
+    """Return the errors that a theory predicts, (etas, ridges) and their accuracy.
+
+    With the option `printed` those of the staircase as printed, wrong factors included.
+    """
+    arguments = arguments_of(cell)
+    printed = arguments.pop("printed", False)
+    if printed and arguments.get("theory") != "staircase":
+        raise InvalidInput("printed", printed, "False unless the theory is staircase")
     # a curve is drawn beyond its assumptions on purpose, and verified only within them
     with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
-        prediction = evaluate_theory(cell.problem, **arguments_of(cell))
+        prediction = evaluate_theory(cell.problem, **arguments)
     values = {q: getattr(prediction, q) for q in ("train", "test", "risk", "kernel_bound")}
+    if printed:
+        points, shape = cell.problem.grid(eta=arguments["eta"], ridge=arguments["ridge"])
+        errors = as_printed.staircase_errors(points)
+        values |= {"train": errors.train.reshape(shape), "test": errors.test.reshape(shape)}
+        values["risk"] = values["test"] - cell.problem.noise**2
     bars = {f"{q}_accuracy": getattr(prediction.accuracy, q) for q in ("train", "test")}
     return values | {q: bar for q, bar in bars.items() if np.all(np.isfinite(bar))}
 

@@ -6,7 +6,6 @@ that of the spikes which a step n^alpha adds.
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -120,21 +119,16 @@ def _listed(alphas: list[float]) -> str:
 
 def staircase_errors(problems: Sequence[Problem]) -> Errors:
     """Return the errors after a step that adds as many spikes as the window of its exponent has."""
-    count, warnings = _spikes(problems)
-    s = Scalars.of(problems)
-    learned, missing = learned_degrees(s, count)
-    return random_features.lower_errors(s, staircase_drops(s, learned), warnings + missing)
-
-
-def _spikes(problems: Sequence[Problem]) -> tuple[Ints, tuple[AssumptionWarning, ...]]:
-    """Return the number of spikes of each problem, and warnings of what is outside the theorem."""
     require_linear_part("staircase", problems)
     without_alpha = next((p for p in problems if p.step > 0 and p.alpha is None), None)
     if without_alpha is not None:
         covered = "n >= 2, since it counts spikes by eta = n**alpha"
         raise OutOfScope("staircase", "n", without_alpha.n, covered)
-    count, warnings = spike_counts([p.alpha for p in problems])
-    return count, assumption_warnings("staircase", problems, theorem=True) + warnings
+    count, at_thresholds = spike_counts([p.alpha for p in problems])
+    s = Scalars.of(problems)
+    learned, missing = learned_degrees(s, count)
+    warnings = assumption_warnings("staircase", problems, theorem=True) + at_thresholds + missing
+    return random_features.lower_errors(s, staircase_drops(s, learned), warnings)
 
 
 def all_degrees(count: Ints) -> Bools:
@@ -169,7 +163,7 @@ def unbroken(learned: Bools) -> Bools:
     return ~np.any(np.hstack(gaps), axis=1)
 
 
-def staircase_drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> random_features.Pair:
+def staircase_drops(s: Scalars, learned: Bools) -> random_features.Pair:
     r"""Return how much spikes lower the training and the test error, Delta and Lambda.
 
     .. math::
@@ -181,8 +175,8 @@ def staircase_drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> ra
 
     The even spikes span the even polynomials that vanish at zero, smoothed over the part of the
     step that is not rank one (:math:`\nu^2`); w is the weight of the constant
-    (Scalars.constant_weight). `rank_one` takes the update as exactly rank one, :math:`\nu = 0`:
-    the spikes are then :math:`u, u^2, \dots` as in the printed theorem, which also has w = 1.
+    (Scalars.constant_weight). For an update that is exactly rank one, :math:`\nu = 0`, the spikes
+    are :math:`u, u^2, \dots` as in the printed theorem, which also has w = 1.
 
     learned : which degrees have a spike, shape (points, degrees): `learned_degrees`.
 
@@ -193,7 +187,7 @@ def staircase_drops(s: Scalars, learned: Bools, *, rank_one: bool = False) -> ra
     test_reference_values.py (tasks 3, 4), test_staircase_matches_the_matrix_form.py.
     """
     w, dw = s.constant_weight
-    nu_squared = np.zeros_like(w) if rank_one else s.nu_squared
+    nu_squared = s.nu_squared
     D, dD = _closed_form(s, learned, nu_squared, w, dw)
     for i in np.flatnonzero(~unbroken(learned)):
         D[i], dD[i] = _projection(s, int(i), np.flatnonzero(learned[i]), nu_squared[i], w[i], dw[i])
@@ -272,33 +266,3 @@ def _projection(
     x = np.linalg.lstsq((basis * root).T, root * teacher, rcond=None)[0]
     gain = 2 * teacher * (y := x @ basis) - y**2
     return float(metric @ gain), float(slope @ gain)
-
-
-def printed_errors(problems: Sequence[Problem]) -> Errors:
-    r"""Return the errors as printed, kept to show the difference; their test drop is wrong.
-
-    The residual is y, W_0 spherical, the update rank one, every degree up to `count` is learned,
-    and the test drops are
-
-    .. math:: \frac{c_{\star,1}^4}{b^2}(-m_2')
-        \;+\; \frac{4 c_{\star,1}^4 c_{\star,2}^2}{3 b^4 m_1^2}(-m_1') \quad (\ell = 2)
-
-    with :math:`m_i = \frac\phi\psi M_i`, where the first lacks the factor
-    :math:`\phi/(\psi m_1^2)` and the second :math:`\phi/\psi`.
-    """
-    count, warnings = _spikes(problems)
-    if np.any(count > 2):
-        covered = "alpha < 1/3 as printed: its test error is for at most two spikes"
-        raise OutOfScope("staircase", "alpha", problems[int(count.argmax())].alpha, covered)
-    s = Scalars.of([p.replace(residual="labels", weights="sphere") for p in problems])
-    warnings += learned_degrees(s, count)[1]  # where the theorem's c_k != 0 fails
-    t, r = s.traces, s.psi / s.phi
-    start, drop = (
-        random_features.untrained(s),
-        staircase_drops(s, all_degrees(count), rank_one=True),
-    )
-    test = np.where(count >= 1, s.c_star[:, 1] ** 2 * s.direction.rho**2 * -t.M2_prime / r, 0.0)
-    quadratic = 4 / 3 * s.c_star[:, 2] ** 2 * s.direction.rho**4 * -t.M1_prime * r / t.M1**2
-    test += np.where(count >= 2, quadratic, 0.0)
-    errors = random_features.Pair(start.train - drop.train, start.test - test)
-    return replace(random_features.with_squared_loss(s, errors, warnings), squared_loss=None)
