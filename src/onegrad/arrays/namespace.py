@@ -43,16 +43,16 @@ def transpose(x: Array) -> Array:
     return x.swapaxes(-1, -2)
 
 
-def standard_error(values: Any, axis: int = 0) -> Any:
+def standard_error(values: Any) -> Any:
     r"""Return the standard error :math:`s/\sqrt k` of the mean of k independent values.
 
-    It is NaN for a single value.
+    The values are along axis 0; it is NaN for a single one.
     """
     values = np.asarray(values, dtype=float)
-    k = values.shape[axis]
+    k = len(values)
     if k < 2:
-        return np.full_like(values.mean(axis), np.nan)[()]
-    return values.std(axis, ddof=1) / np.sqrt(k)
+        return np.full_like(values.mean(0), np.nan)[()]
+    return values.std(0, ddof=1) / np.sqrt(k)
 
 
 def normal_score(t: Any, freedom: Any) -> Any:
