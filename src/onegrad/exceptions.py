@@ -104,6 +104,7 @@ class OutOfScope(InvalidInput):
     field : the field of the problem that it does not cover.
     value : the value of that field.
     covered : end of the sentence "the theory covers ...".
+    instead : what answers the problem, where no theory does.
 
     Examples
     --------
@@ -114,15 +115,22 @@ class OutOfScope(InvalidInput):
     """
 
     def __init__(
-        self, theory: str, field: str, value: object = _NOT_GIVEN, covered: str = ""
+        self,
+        theory: str,
+        field: str,
+        value: object = _NOT_GIVEN,
+        covered: str = "",
+        *,
+        instead: str = "",
     ) -> None:
         super().__init__(field, value, covered)
-        self.theory, self.field, self.covered = theory, field, covered
+        self.theory, self.field, self.covered, self.instead = theory, field, covered, instead
 
     def describe(self, name: str) -> str:
         """Return the sentence with another name for the field, such as that of an option."""
         got = "" if self.value is _NOT_GIVEN else f"; got {_quoted(self.value)}"
-        return printable(f"{name}: the {self.theory} theory covers {self.covered}{got}")
+        instead = f"; {self.instead}" if self.instead else ""
+        return printable(f"{name}: the {self.theory} theory covers {self.covered}{got}{instead}")
 
 
 class UnknownArgument(InvalidInput, TypeError):

@@ -263,6 +263,8 @@ def spectrum(
         try:
             law = _spectrum_by(name, problem)
         except (OutOfScope, NotConverged) as refusal:
+            if isinstance(refusal, OutOfScope) and refusal.instead:
+                raise  # a spectrum after another step would be no answer
             refusals.append(refusal)
         else:
             warn(*law.warnings)

@@ -291,7 +291,9 @@ def _errors_or_infinity(problems: Sequence[Problem]) -> Floats:
     try:
         with scope.numerical_failures("uniform theory"):
             return uniform_errors(problems).test
-    except (NotConverged, OutOfScope):
+    except (NotConverged, OutOfScope) as refusal:
+        if isinstance(refusal, OutOfScope) and refusal.instead:
+            raise  # at every size of such a step
         if len(problems) == 1:
             return np.array([np.inf])
         return np.concatenate([_errors_or_infinity([problem]) for problem in problems])

@@ -14,6 +14,8 @@ from onegrad.theory.prediction import Errors
 MAX_NUMBER = 1e100  # of a standard deviation or a step: squares stay far from overflow
 RIDGE_RANGE = 1e-40, 1e40  # in units of the activation's mean square
 MAX_EXCESS = 1e-3  # beyond a bound, by quadrature: values are put on the bound
+NETWORKS = 20  # of which a refusal says the cost: as many as `simulate` trains by default
+TYPICAL_RATE = 1e10  # floating-point operations per second of a core
 
 
 def require_known_fields(theory: str, fields: Collection[str], problems: Sequence[Problem]) -> None:
@@ -41,6 +43,27 @@ def require_representable(theory: str, problems: Sequence[Problem]) -> None:
         if energy and not low <= p.ridge <= high:
             covered = f"{low:.1e} to {high:.1e} with this activation"
             raise OutOfScope(theory, "ridge", p.ridge, covered)
+
+
+def simulation_flops(p: Problem) -> float:
+    r"""Return the operations of `simulate` with its default arguments.
+
+    .. math:: 20\,\big(4kn_0dN + 2(n + n')dN + nNm + m^3/3\big), \qquad
+        n' = \max(1024, n/4),\quad m = \min(n, N)
+
+    for k steps on n_0 rows each, features of n rows and n' test rows, and ridge.
+    """
+    smaller, rows = min(p.n, p.N), p.n + max(1024, p.n // 4)
+    steps = 4.0 * p.steps * p.rows_of_step * p.d * p.N
+    return NETWORKS * (steps + 2.0 * rows * p.d * p.N + p.n * p.N * smaller + smaller**3 / 3)
+
+
+def only_simulated(field: str, p: Problem, covered: str) -> OutOfScope:
+    """Return the refusal of the uniform theory that says what networks cost instead."""
+    flops = simulation_flops(p)
+    cost = f"{flops:.1e} operations, {flops / TYPICAL_RATE:.2g} s at {TYPICAL_RATE:.0e} per second"
+    instead = f"`simulate` covers it: {NETWORKS} networks take about {cost}"
+    return OutOfScope("uniform", field, getattr(p, field), covered, instead=instead)
 
 
 @contextmanager
