@@ -312,7 +312,8 @@ def compare(
     law, measured = None, None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionWarning)  # said by predict already
-        untrained = float(predict(last.replace(eta=0.0), rows=rows).test)
+        no_step = last.replace(eta=0.0, steps=1, later_alpha="")
+        untrained = float(predict(no_step, rows=rows).test)
         with contextlib.suppress(OutOfScope, NotConverged):
             law = spectrum(last) if rows is None else None
         if law is not None:
