@@ -87,12 +87,6 @@ MIN_COEFFICIENTS: dict[Neglected, float | tuple[float, float]] = {
     Neglected.TEACHERS: 2.0,
     # spiked(20) with a given angle to the teacher: 5 to 8 % at alpha = 1/2
     Neglected.SECOND_MOMENTS: 0.07,
-    # spectral_settings, even half: fits of these two alone cover 87 % of it and leave four values
-    # beyond twice their bar; these cover 91 % and leave one
-    Neglected.ORTHOGONAL: (0.3, 0.25),
-    Neglected.ORTHOGONAL_SAME: (0.45, 0.15),
-    # no file has two spectral steps: 62 values of settings that were drawn for it, and 72 to verify
-    Neglected.ORTHOGONAL_TWICE: 0.06,
     # standardised digits and MNIST: up to 0.55 of the prediction (docs/real_inputs.json)
     Neglected.UNEVEN: 0.35,
 }

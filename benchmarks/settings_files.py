@@ -1,8 +1,8 @@
 """Simulated settings in files: the data that accuracies of the theory are measured and fitted on.
 
 A file is a JSON list of settings: `id`, fields of a problem, `alphas` (null for no step), and per
-step the `mean` and standard error `se` over `networks` of (train, test). Or each has one `problem`
-with its step, and `train`, `train_se`, `test`, `test_se`; its place is its id.
+step the `mean` and standard error `se` over `networks` of (train, test). Or each has its `id`, one
+`problem` with its step, and `train`, `train_se`, `test`, `test_se`.
 """
 
 import json
@@ -19,8 +19,7 @@ FOLDER = Path(__file__).parent / "settings"
 FILES = ("random_settings", "wide_settings", "precise_settings", "reach_same", "reach_covariance",
          "reach_steps", "reach_labels", "held_out_precise", "held_out_same",
          "held_out_covariance", "held_out_steps", "held_out_labels",
-         "preconditioned_settings", "strong_settings", "spectral_settings",
-         "combinations")  # fmt: skip
+         "preconditioned_settings", "strong_settings", "combinations")  # fmt: skip
 MEASURED = ("id", "alphas", "mean", "se", "networks")
 
 
@@ -51,7 +50,7 @@ def read_settings(path: Path) -> list[Setting]:
 
     Halves go by the parity of the id, or of id // 2 in a file that has odd ids only.
     """
-    rows = [_with_steps(i, row) for i, row in enumerate(json.loads(path.read_text("utf-8")))]
+    rows = [_with_steps(row) for row in json.loads(path.read_text("utf-8"))]
     divisor = 1 if any(row["id"] % 2 == 0 for row in rows) else 2
     return [
         Setting(
@@ -66,11 +65,11 @@ def read_settings(path: Path) -> list[Setting]:
     ]
 
 
-def _with_steps(place: int, row: dict[str, Any]) -> dict[str, Any]:
+def _with_steps(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row of one problem as a setting of one step."""
     if "problem" not in row:
         return row
-    fields = {"id": place, **row["problem"]}
+    fields = {"id": row["id"], **row["problem"]}
     fields["alphas"] = [fields.pop("alpha", None)]
     return fields | {
         "mean": [[row["train"], row["test"]]],

@@ -56,7 +56,7 @@ def test_the_moments_on_the_rows_of_the_fit_are_those_of_its_nodes(kind, replace
     assert law.p @ law.r == pytest.approx(fit.step_mean, abs=2e-3)
     energy = law.p @ law.r**2
     assert energy == pytest.approx(fit.step_energy, rel=0.01)
-    fitted = law.tied[1]
+    fitted = law.constraint_functions[1]
     free = energy - (law.p @ (law.r * fitted)) ** 2 / (law.p @ fitted**2)
     assert free == pytest.approx(fit.free_energy, rel=0.01, abs=1e-9)
 

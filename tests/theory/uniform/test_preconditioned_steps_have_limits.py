@@ -11,7 +11,6 @@ import pytest
 
 import onegrad as og
 from onegrad.theory import learned_coefficients
-from onegrad.theory.uniform import discretise
 from onegrad.theory.uniform.laws.table import laws_of
 from onegrad.theory.uniform.step import take_step
 
@@ -90,52 +89,3 @@ def test_the_learned_direction_is_that_of_ridge_regression(phi):
         sampled.append([np.linalg.norm(h), h[0] / np.linalg.norm(h)])
     mean, error = np.mean(sampled, 0), np.std(sampled, 0, ddof=1) / np.sqrt(len(sampled))
     assert (np.abs(np.array([step.b, step.overlaps[0]]) - mean) < 4 * error).all()
-
-
-@pytest.mark.parametrize("inputs", ["gaussian", "power-law(0.7)"])
-@pytest.mark.parametrize("batches", ["fresh", "same"])
-def test_weights_after_two_steps_overlap_as_sampled(batches, inputs, monkeypatch):
-    """Products of weights before and after each step, off what neurons do together."""
-    d, n, N, eta, samples = 240, 600, 300, 15.0, 16
-    problem = og.Problem(
-        n=n, d=d, N=N, activation="tanh", teacher="H1", noise=0.3, readout="rademacher", eta=eta,
-        steps=2, later_alpha=str(np.log(eta) / np.log(n)), update="preconditioned",
-        batches=batches, inputs=inputs,
-    )  # fmt: skip
-    s = np.ones(d) if inputs == "gaussian" else np.arange(1, d + 1.0) ** -0.7
-    s, sigma, sampled = s / s.mean(), problem.sigma, []
-    for seed in range(samples):
-        rng = np.random.default_rng(seed)
-        W = [rng.standard_normal((N, d)) / np.sqrt(d)]
-        g, beta = rng.choice([-1.0, 1.0], N), rng.standard_normal(d)
-        beta /= np.linalg.norm(beta * np.sqrt(s))
-        for step in range(2):
-            if step == 0 or batches == "fresh":
-                X = rng.standard_normal((n, d)) * np.sqrt(s)
-                y = X @ beta + problem.noise * rng.standard_normal(n)
-            G = (g[:, None] * (sigma.derivative(X @ W[-1].T) * y[:, None]).T) @ X / n
-            C = X.T @ X / n
-            D = np.linalg.solve(C + 0.1 * np.trace(C) / d * np.eye(d), G.T).T
-            size = np.linalg.norm(G) / np.linalg.norm(D)
-            W.append(W[-1] + eta / np.sqrt(N) * size * D)
-        apart = [w - np.outer(g, g @ w) / N for w in W[1:]]  # a mean over 300 neurons
-        pairs = [(W[0], apart[0]), (apart[0],) * 2, (W[0], apart[1]), apart, (apart[1],) * 2]
-        products = [float(((a * b) @ s).mean()) for a, b in pairs]
-        sampled.append([*products, size])
-    cases, take = [], discretise.take_second_step
-
-    def recorded(*laws):
-        cases.append(take(*laws))
-        return cases[-1]
-
-    monkeypatch.setattr(discretise, "take_second_step", recorded)
-    for laws in laws_of(problem):
-        discretise.two_steps(laws, discretise.Nodes())
-    predicted = []
-    for second in cases:
-        first, types = second.first, second.types
-        products = [first.along, first.rho**2, types.along, second.between, types.rho**2]
-        size = float(abs(second.gamma[0])) * np.sqrt(N) / eta
-        predicted.append([*(float(first.weight @ product) for product in products), size])
-    mean, error = np.mean(sampled, 0), np.std(sampled, 0, ddof=1) / np.sqrt(samples)
-    assert (np.abs(np.mean(predicted, 0) - mean) < 3 * error + 0.01 * mean).all()

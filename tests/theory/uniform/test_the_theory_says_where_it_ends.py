@@ -8,6 +8,7 @@ import pytest
 
 import onegrad as og
 from onegrad import AssumptionWarning, InvalidInput, NotConverged, OutOfScope, Problem
+from onegrad.theory.scope import simulation_flops
 from onegrad.theory.uniform import refine, solver, uniform_errors, uniform_spectrum
 from onegrad.theory.uniform.discretise import Nodes
 from onegrad.theory.uniform.features import averaged_features
@@ -28,14 +29,6 @@ REFUSED = [  # fields, and what the message names
       "readout": "constant", "teacher": "H1/4 + H2", "eta": 30.0}, "eta"),
     ({"ridge_rows": "same", "teacher": "H1@1 + H1@7"}, "teacher"),
     ({"paired": True}, "paired"),
-    ({"update": "spectral", "steps": 2, "residual": "full"}, "update"),
-    ({"update": "spectral", "steps": 2, "ridge_rows": "same"}, "update"),
-    ({"update": "spectral", "inputs": "spiked(9)", "activation": "gelu", "ridge_rows": "same",
-      "eta": 9.0}, "eta"),
-    ({"update": "spectral", "inputs": "spiked(20)", "activation": "H1 + H2/2", "d": 90},
-     "activation"),
-    ({"update": "spectral", "activation": "H1"}, "activation"),
-    ({"update": "spectral", "activation": "gelu", "ridge_rows": "same", "eta": 99.0}, "eta"),
     # least squares without rows, or without a rest
     ({"labels": "residual-least-squares", "n_step": 300}, "n_step"),
     ({"labels": "residual-least-squares", "noise": 0.0}, "teacher"),
@@ -47,9 +40,49 @@ def test_what_is_not_derived_is_refused_in_one_line():
         with pytest.raises(OutOfScope, match=named) as error:
             uniform_point(BASE.replace(**changes))
         assert "\n" not in str(error.value), changes
-    for changes, named in (REFUSED[0], ({"update": "spectral"}, "update")):
-        with pytest.raises(OutOfScope, match=named):
-            uniform_spectrum(BASE.replace(**changes))
+    with pytest.raises(OutOfScope, match="steps"):
+        uniform_spectrum(BASE.replace(steps=3))
+
+
+ONLY_SIMULATED = [  # fields, and the field that is refused
+    ({"update": "spectral"}, "update"),
+    ({"update": "spectral", "steps": 2}, "update"),
+    ({"update": "preconditioned", "steps": 2}, "steps"),
+    ({"update": "preconditioned", "labels": "centred"}, "labels"),
+    ({"update": "preconditioned", "labels": "residual-linear"}, "labels"),
+]
+SMALL = Problem(n=60, d=20, N=30, activation="tanh", teacher="H1", noise=0.5, ridge=0.01, alpha=0.3)
+
+
+@pytest.mark.parametrize(("changes", "field"), ONLY_SIMULATED, ids=str)
+@pytest.mark.parametrize("answer", [og.predict, og.spectrum, og.optimum, og.compare])
+def test_what_only_networks_answer_is_refused_with_their_cost(answer, changes, field):
+    problem = SMALL.replace(**changes)
+    with pytest.raises(OutOfScope) as error:
+        answer(problem)
+    assert error.value.field == field
+    flops = og.cost(problem, seeds=20).flops
+    assert f"`simulate` covers it: 20 networks take about {flops:.1e} operations" in str(
+        error.value
+    )
+    assert "\n" not in str(error.value)
+
+
+def test_a_formula_is_compared_with_networks_that_no_theory_covers():
+    problem = SMALL.replace(update="spectral", steps=2)
+    assert og.compare(problem, seeds=2, theory=lambda _: 0.3).spectrum is None
+
+
+def test_a_step_of_no_size_has_no_update():
+    untrained = og.predict(SMALL, eta=0.0)
+    assert og.predict(SMALL, eta=0.0, update="spectral").test == untrained.test
+
+
+@pytest.mark.parametrize("n", [300, 5000])
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_refusal_knows_the_cost_of_networks(n, steps):
+    problem = Problem(n=n, d=100, N=400, n_step=700, alpha=0.3, steps=steps)
+    assert simulation_flops(problem) == pytest.approx(og.cost(problem, seeds=20).flops, rel=1e-12)
 
 
 WARNED = [

@@ -34,7 +34,6 @@ MAX_STEEPNESS, MIN_TAILS = 10.0, 5.0
 # as much as a share that types do not know: a few neurons near the kink of what a spike makes of
 # all were 5 to 10 % of an error at a share of .95
 KNOWN_SHARE = 0.07
-OWN_STEPS = 14.0  # times as much as turned weights, in spectral steps
 
 
 class Neglected(enum.Enum):
@@ -67,9 +66,6 @@ class Neglected(enum.Enum):
     SECOND_MOMENTS = "second moments of the step that differ from network to network"
     TEACHERS = "errors that differ from teacher to teacher"
     PRODUCTS = "a preconditioned step that lengthens neurons"
-    ORTHOGONAL = "a spectral step that turns weights, or moves neurons along their own"
-    ORTHOGONAL_SAME = "ridge on the rows of a spectral step"
-    ORTHOGONAL_TWICE = "a second spectral step"
     UNEVEN = "rows of uneven lengths, which are not as good as Gaussian ones"
 
 
@@ -91,7 +87,7 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
     step, numbers, gap = steps.step, steps.step.activation, max(evaluation.gap, 1e-9)
     rows = step.laws.step_count
     later = (step.laws.update.second or 0.0) / float(np.sqrt(problem.N))
-    t = abs((step.gamma + later) * numbers.c1 * step.lead)
+    t = abs((step.gamma + later) * numbers.c1 * step.b)
     smallest = min(problem.n, d, problem.N, rows)
     energy = problem.sigma.second_moment
     tails = max(slope_kurtosis(problem.sigma) - 1, 0.0)
@@ -112,8 +108,6 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
     # .08, 52 % at .18 (least squares taken off, H1/4 + H2, power laws of .7 and .86)
     only_quadratic = step.b == 0.0 and numbers.c2 != 0.0
     dominant = max(along, off) * (1 + 3 * only_quadratic) * (not isotropic)
-    if step.factor is not None:  # initial weights are no types: H1 + H2/2 was 15 to 30 % too low
-        dominant *= 1 + 5 * quadratic
     initial = steps.types.initial
     starts = 0.0 if initial is None or initial.second is None else initial.explained**0.5 / gap
     if initial is not None and initial.second is None and not isotropic:
@@ -128,15 +122,6 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
     # features that are nearly products of two inputs know the step's rows beyond their linear part;
     # the power is that of H1 + H2/2 and relu, which need nothing
     product_like = quadratic**4 * float(np.sqrt(steps.types.weight @ moved)) / gap
-    orthogonal = turning = along_own = twice = 0.0
-    if step.factor is not None:
-        factors = [x for x in (step.factor, step.later) if x is not None]
-        sizes = [size * x.length for x, size in zip(factors, (step.gamma, later), strict=False)]
-        square = float(np.square(sizes).sum())
-        orthogonal = float(np.sqrt(square / (1 + square)))
-        turning = max(x.turning / x.noise**2 for x in factors)
-        along_own = max((x.own / x.noise) ** 2 for x in factors)
-        twice = orthogonal * (step.later is not None)
     different = 3 * (step.gamma * numbers.c2) ** 2 * float(steps.moments.S[0, 0]) / rows
     return {
         Neglected.THEORY: 1e-3,
@@ -179,15 +164,6 @@ def _sizes_of_case(problem: Problem, evaluation: Evaluation) -> TermSizes:
         Neglected.UNDONE: undone / (1 + undone),
         Neglected.SECOND_MOMENTS: different / (1 + different) * (not isotropic),
         Neglected.PRODUCTS: products,
-        # what is linear in a weight is one of two numbers in all but the special directions, and
-        # lengths of neurons go by the index of their initial weights, of which there is the mean;
-        # the weight of that is the one of sin and tanh, labels without noise
-        Neglected.ORTHOGONAL: orthogonal * (turning + OWN_STEPS * along_own),
-        # the response of a row is that of independent slopes: it is right for odd activations, and
-        # 5 to 15 % larger than that of simulated gradients where weights turn
-        Neglected.ORTHOGONAL_SAME: orthogonal * (0.25 + turning / gap) * step.laws.same_rows,
-        # numbers of the second step are those at the mean length of neurons after the first
-        Neglected.ORTHOGONAL_TWICE: twice,
         Neglected.UNEVEN: float(np.sqrt(shares @ (scales - 1) ** 2)),
     }
 

@@ -47,13 +47,6 @@ def require_covered(p: Problem, fields: tuple[str, ...] = UNIFORM_FIELDS) -> Non
         if not law.fit.step_energy > MIN_ENERGY_LEFT * law.energy:
             covered = f"more than linear with labels={p.labels!r}"
             raise OutOfScope("uniform", "teacher", covered=covered)
-    if p.update == "spectral":
-        if fields != ERROR_FIELDS:
-            covered = "update='gradient' or 'preconditioned', but for errors"
-            raise OutOfScope("uniform", "update", p.update, covered)
-        if p.sigma.nonlinear_energy == 0.0:  # all but one of the singular values are zero
-            covered = "activations that are not linear with update='spectral'"
-            raise OutOfScope("uniform", "activation", p.activation, covered)
     for field, step in (("eta", p.step), *(("later_alpha", later) for later in p.later_sizes)):
         if step > MAX_MEAN_SQUARE:
             raise OutOfScope("uniform", field, step, f"steps up to {MAX_MEAN_SQUARE:g}")

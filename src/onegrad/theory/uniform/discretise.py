@@ -7,7 +7,6 @@ knows how many steps there were.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -31,7 +30,6 @@ from onegrad.theory.uniform.laws.neurons import (
     Types,
     neuron_types,
     readouts,
-    special_parts,
     steepness,
     weights_in_the_plane,
     with_initial_weights,
@@ -52,10 +50,9 @@ from onegrad.theory.uniform.laws.rows import (
     step_moments,
 )
 from onegrad.theory.uniform.laws.table import Laws
-from onegrad.theory.uniform.pencil import Forms, InputProducts, Isometry, Moves, Pencil
+from onegrad.theory.uniform.pencil import Forms, InputProducts, Pencil
 from onegrad.theory.uniform.products import strong_products, with_products
-from onegrad.theory.uniform.rules import Rule, gauss_rule, index_rule
-from onegrad.theory.uniform.second_factor import take_second_factor
+from onegrad.theory.uniform.rules import Rule, index_rule
 from onegrad.theory.uniform.second_step import (
     RESIDUAL_NODES,
     first_batch_again,
@@ -76,7 +73,6 @@ MAX_LENGTH_DEVIATION = 0.6  # of the squared length of inputs with a covariance
 # deviations of the weight along v by which a neuron's index is steeper, with a covariance
 LARGE_WEIGHT = 2.5
 MIN_OFF_V = 0.02  # of rho^2
-RESIDUALS_OF_FACTOR = 16  # nodes of r in an orthogonal factor; not tuned
 COARSER_READOUTS = 1.5  # readouts of two steps with types of initial weights: .2 % of an error
 NODES_PER_STEEPNESS = 2.8  # nodes of the index in a bin, per unit of s/rho: 20 where that is 7
 UNSEEN = Rows(False, True, 0)  # rows of the test error
@@ -141,8 +137,7 @@ def discretise(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Equations
 
     like : steps that are much alike, of which the kinds of types are taken.
     """
-    one = laws.update.second is None or laws.update.orthogonal
-    steps = (one_step if one else two_steps)(laws, nodes, like)
+    steps = (one_step if laws.update.second is None else two_steps)(laws, nodes, like)
     step, types, d = steps.step, steps.types, steps.step.inputs.d
     fields = steps.constant.shape[1]
     coherent = steps.second_order and step.coherent != 0.0
@@ -158,21 +153,18 @@ def discretise(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Equations
         leaning=tuple(range(types.initial is not None, 1 + step.indices)) * coherent,
     )
     over_a, initial = np.zeros_like(steps.constant), places.initial
-    # parts of groups, in which an orthogonal factor turns weights
-    copies = len(over_a) // len(step.inputs.s)
-    over_a[:, initial, initial] = np.tile(1 / (step.inputs.s[:, None] * types.length), (copies, 1))
+    over_a[:, initial, initial] = 1 / (step.inputs.s[:, None] * types.length)
     pencil = Pencil(
         phi=d / laws.ridge_count,
         ridge=laws.ridge,
         ratio=laws.neurons.N / d * types.weight,
-        omega=np.tile(step.inputs.omega, copies) / copies,
+        omega=step.inputs.omega,
         fields=fields,
         constant=steps.constant,
         over_a=over_a,
         rows=tuple(x.forms for x in steps.readings),
         test=steps.test.forms,
         products=steps.products,
-        isometry=_isometry(step, types, steps.moments),
     )
 
     def designed(x: Reading) -> Reading:
@@ -189,11 +181,8 @@ def one_step(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
     """Return what one step leaves."""
     step, deviation, points, moments = _first_step(laws, laws.same_rows)
     inputs, phi = step.inputs, step.inputs.d / laws.ridge_count
-    both = (laws.update.second or 0.0) / float(np.sqrt(laws.neurons.N)) + step.gamma
-    law = like.readouts if like else readouts(replace(step, gamma=both), moments, nodes.readout)
+    law = like.readouts if like else readouts(step, moments, nodes.readout)
     types = neuron_types(step, moments, law)
-    if laws.update.second is not None:
-        step, moments, types = take_second_factor(step, types, points, moments)
     plane = weights_in_the_plane(step, types, moments)
     types = with_special_weights(step, types, moments, plane)
     if nodes.starts:
@@ -249,7 +238,6 @@ def one_step(laws: Laws, nodes: Nodes, like: Steps | None = None) -> Steps:
         read = seen and with_products(seen, products, rows)
         readings.append(Reading(rows, read, forms_of(step, types, phi, rows, read)))
     second_order = laws.neurons.one_size or laws.neurons.weights == "gaussian"
-    second_order = second_order or step.factor is not None  # whose signal is as small
     return Steps(
         step,
         law,
@@ -309,7 +297,7 @@ def two_steps(
     if types.initial is not None and off is None and (same or not laws.neurons.one_size):
         off = types.initial.toward[: step.directions] * (np.arange(step.directions) > 0)
         return two_steps(laws, replace(nodes, readout=COARSER_READOUTS * nodes.readout), like, off)
-    constraints = old.constraints + second.functions.value.shape[1]
+    constraints = old.constraints + second.functions.shape[1]
     variables = replace(old, directions=both.directions, constraints=constraints)
     second_order = laws.neurons.one_size or step.activation.c2 != 0.0 or not inputs.isotropic
     spread = deviation if second_order else 0.0
@@ -366,25 +354,6 @@ def two_steps(
     )
 
 
-def _isometry(step: Step, types: Types, moments: StepMoments) -> Isometry | None:
-    if types.parts is None:
-        return None
-    most = min(1.0, step.inputs.d / step.laws.neurons.N)
-    scale = np.sqrt(step.inputs.s) / _gain_of_parts(step)
-    scale = np.tile(scale, len(types.parts.start) // len(scale))[:, None]
-    parts = (types.parts, types.parts.later)
-    of_groups = tuple(Moves.of(x, scale) for x in parts if x is not None)
-    if not step.inputs.isotropic or len(of_groups) > 1:
-        return Isometry(most, of_groups)
-    vectors, special = special_parts(step, types, moments)
-    return Isometry(most, of_groups, vectors, special.start, Moves.of(special, 1.0))
-
-
-def _gain_of_parts(step: Step) -> Floats:
-    """Return what divides the form of an isometry: rows move weights by their gain, (R,)."""
-    return step.gain if step.laws.same_rows else step.inputs.s
-
-
 def _first_step(
     laws: Laws, seen_again: bool
 ) -> tuple[Step, float, tuple[RowPoints, ...], StepMoments]:
@@ -400,11 +369,6 @@ def _first_step(
     sizes = row_sizes(inputs, deviation if seen_again or step.coherent else 0.0)
     resolved = seen_again or step.preconditioner is not None  # the index of rows of the step
     points = points_of_step(step, sizes, steepness(step) if resolved else None)
-    if step.factor is not None:
-        r = np.concatenate([x.r for x in points])
-        p = np.concatenate([x.p * x.size.share for x in points])
-        residuals = gauss_rule(r, p / p.sum(), RESIDUALS_OF_FACTOR)
-        step = replace(step, factor=replace(step.factor, residuals=residuals))
     return step, deviation, points, step_moments(step, points)
 
 
@@ -415,15 +379,11 @@ def _form_without_rows(step: Step, types: Types, *own: Floats) -> Floats:
     """
     s, pre, count = step.inputs.s[:, None], step.preconditioner, len(own)
     shift = 1.0 if pre is None else pre.shift
-    start: Any = step.laws.update.rest
-    if types.parts is not None:  # which know what is along the own weight
-        s = np.tile(_gain_of_parts(step), len(types.parts.start) // len(s))[:, None]
-        start, own = types.parts.start, (0.0 * types.own,)
     V = np.zeros((len(s), 2 * count + 1, 2 * count + 1, len(types.g)))
     for k, along_own in enumerate(own):
         after, before, multiplier = count - 1 - k, count - k, count + 1 + k
         V[:, multiplier, after] = V[:, after, multiplier] = shift / s
-        on_before = -(start * shift / s + along_own * step.held(1.0))
+        on_before = -(step.laws.update.rest * shift / s + along_own * step.kept_fraction(1.0))
         V[:, multiplier, before] = V[:, before, multiplier] = on_before
     return V
 
@@ -434,8 +394,7 @@ def forms_of(
     r"""Return the forms of a population.
 
     For a preconditioned step W^0 also has :math:`ST - (1-\delta)ST^0` (symmetric, over 2), and
-    :math:`\varphi_0m\ell h_\ell` takes the place of :math:`\varphi_0\ell`; after one along an
-    orthogonal factor r is r times the response to it.
+    :math:`\varphi_0m\ell h_\ell` takes the place of :math:`\varphi_0\ell`.
 
     .. math:: W^0 = -r'\varepsilon(ST^0 + T^0S),\qquad R = \gamma_g\sqrt\nu r' \text{ on } S,\qquad
         b = \tilde\beta = \beta - \varphi_0\ell r\gamma_g\sqrt\nu B_1 \\
@@ -443,8 +402,6 @@ def forms_of(
     """
     U, G = len(types.g), len(rows.length)
     noise = types.gamma * np.sqrt(types.nu)
-    if step.factor is not None and not rows.rows.ridge:  # an isometry has it all
-        noise = np.zeros(U)
     moved: tuple[int, ...] = ()
     W = square = np.zeros((G, 0, 0, U))
     if rows.rows.step:
@@ -453,11 +410,9 @@ def forms_of(
         if step.preconditioner is not None:
             moved = (0, 1, 2)
         W, square = (np.zeros((G, len(moved), len(moved), U)) for _ in range(2))
-        of_step = step.laws.step_count / step.laws.ridge_count  # r over r'
-        response = step.response(types.g, of_step * rows.r[:, None])
-        square[:, -1, -1] = rows.r2[:, None] * (noise * response) ** 2
+        square[:, -1, -1] = rows.r2[:, None] * noise**2
         if len(moved) > 1:
-            W[:, -2, -1] = W[:, -1, -2] = -rows.r[:, None] * types.epsilon * response
+            W[:, -2, -1] = W[:, -1, -2] = -rows.r[:, None] * types.epsilon
         if step.preconditioner is not None:
             again = step.laws.ridge_count / step.laws.step_count  # n/n_0
             W[:, 0, 2] = W[:, 2, 0] = again
@@ -469,7 +424,6 @@ def forms_of(
         e, total = features.B1[:, :, None], features.noise
     if isinstance(features, StepFeatures):
         residual = rows.residual[..., None]
-        residual = residual * step.response(types.g, residual)
         own = step.own_share(rows.length[:, None, None]) * residual
         beta = features.beta - own * noise * features.B1
         initial = features.B0 / types.size - own * types.epsilon * features.B1

@@ -18,8 +18,7 @@ and a feature is equivalent to
 
 After a preconditioned step the part :math:`h_\ell` of a row's product with the move is left, in
 :math:`P - 1` and Q, and :math:`\varphi_0m\ell h_\ell` takes the place of :math:`\varphi_0\ell`
-(`preconditioner`). After a step along the orthogonal factor r is r times its response, and the own
-part is taken off :math:`Q^2`: the length of the move is given (`orthogonal`).
+(`preconditioner`).
 
 Other rows have r = 0: :math:`B_0 = \beta = 0`, and the mean over a neuron's random weight along v
 is exact: the input has the variance :math:`\ell\rho^2 + V(\kappa^2 - 1)`. Where V is a large part
@@ -57,8 +56,6 @@ MIN_PANEL_DEVIATION = 1e-9
 MIN_ACROSS = 0.3  # Q above which slopes follow from values, E[z f]/Q
 MIN_REST = 3e-5  # deviation of sigma(z) beyond its linear part, that is read
 NEGLIGIBLE_SLOPE_ENERGY = 1e-9  # nu below which sigma' has no part beyond its linear one
-RESIDUAL_STEP = 1e-3  # over the deviation of residuals
-MIN_UNSEEN = 0.05  # of the variance across, where a row of the step knows much of it
 BEND_STEP = 0.25  # of the argument, for E sigma'' of fresh rows, which enters at order 1/d
 MIN_VARIANCE = 0.02  # of the input, over rho^2, where the index is small
 # share of the weight along v in rho^2 from which its Hermite parts are looked at, the strength
@@ -127,6 +124,12 @@ def features_of_step(
     )
 
 
+def parts_of_rows(step: Step, types: Types, length: Floats) -> tuple[Floats, Floats]:
+    """Return P and Q of rows of the step, (G, U): they leave the part h of products with a move."""
+    held, rest = step.kept_fraction(length), step.laws.update.rest * types.size
+    return rest + held * (types.along - rest), held * types.across
+
+
 def _features_of_type(
     step: Step, types: Types, rows: Population, u: int, f: Function
 ) -> dict[str, Floats]:
@@ -141,18 +144,9 @@ def _features_of_type(
     """
     sigma, numbers = step.laws.neurons.activation, step.activation
     size, root = types.size[u], np.sqrt(rows.length)[:, None]  # (G, 1)
-    held = step.held(root**2)
-    rest = size * step.laws.update.rest
-    P, Q = rest + held * (types.along[u] - rest), held * types.across[u]
+    held = step.kept_fraction(root**2)
+    P, Q = (part[..., [u]] for part in parts_of_rows(step, types, root**2))
     share = step.own_share(root**2) * types.gamma[u]  # of the own slope, times r
-    by_r = share
-    if step.factor is not None:
-        at, h = rows.residual, RESIDUAL_STEP * np.sqrt(step.energy)
-        above, below = ((at + x) * step.response(types.g[u], at + x) for x in (h, -h))
-        by_r = share * (above - below) / (2 * h)
-        share = share * step.response(types.g[u], at)
-        seen = (share * at) ** 2 * (numbers.nu + 4 * numbers.c2**2) / root**2
-        Q = np.sqrt(np.maximum(Q**2 - seen, MIN_UNSEEN * Q**2))
     own, centre = share * rows.residual, types.s[u] * rows.kappa  # (G, K)
     if rows.second is not None:
         assert types.initial is not None
@@ -195,7 +189,7 @@ def _features_of_type(
         "value": _average(mean_F, p0 * sigma(z0)),
         "B1": B1,
         "bend": bend,
-        "A_by_r": _average(mean_slope, p0 * own_slope(z0)) * by_r,
+        "A_by_r": _average(mean_slope, p0 * own_slope(z0)) * share,
         "A_by_own": slope_along * size * root + bend * own_across * root**2,
         "A_by_length": slope_along * longer + slope_across * wider,
         "along_by_length": _average(mean_slope, p0 * z0**2) * longer + slope_both * wider,

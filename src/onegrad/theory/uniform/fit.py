@@ -205,30 +205,6 @@ class Equations:
         """Mean of initial weights along the readout row, where the residual knows it."""
         return self.types.g / np.sqrt(self.step.laws.neurons.N) if self.step.full else None
 
-    def in_groups(self, overlap: Floats) -> Floats:
-        """Return overlaps (..., R) in the pencil's groups, which are parts of the inputs'."""
-        copies = len(self.pencil.omega) // overlap.shape[-1]
-        return np.tile(overlap, copies) / copies
-
-    def special_form(self, state: State) -> Numbers:
-        """Return the form along special directions without rows, (p, FU, p, FU)."""
-        p, size, U = self.step.directions, self.places.block, self.places.types
-        i, isometry = np.arange(p), self.pencil.isometry
-        V = np.zeros((p, size, p, size), state.G.dtype)
-        V[i, :, i] = self.pencil.without_rows(state.a_initial)[0]
-        if isometry is not None:
-            S, T0 = np.arange(size - U, size), np.arange(size)[_initial(self.places)]
-            E, start, special = isometry.vectors, isometry.special_start, isometry.special
-            assert E is not None and start is not None and special is not None
-            start = np.einsum("ie,ke,eu->iku", E, E, start)
-            for u in range(U):
-                V[:, S[u], :, T0[u]] = V[:, T0[u], :, S[u]] = -start[..., u]
-            less = special.noise(state.products[-1], np.sqrt(state.a), self.pencil.inverse)[0]
-            V[:, -U:, :, -U:] -= np.einsum("ie,ke,euv->iukv", E, E, less)
-            off_v = (E * special.size.any(1)) @ E.T
-            V[:, -U:, :, -U:] -= np.einsum("ik,uv->iukv", off_v, state.seen)
-        return V
-
     @cached_property
     def of_test(self) -> _Sums:
         """Readings of fresh rows of mass one."""
@@ -355,8 +331,7 @@ def quadratic_problem(eq: Equations, state: State, parameter: Parameter | None =
     _add_directions(eq, sums.H, state, C_inverse)
     for reading, at in zip(eq.steps.readings, state.rows, strict=True):
         if reading.forms.step:
-            along = None if eq.pencil.isometry is None else eq.step.along_mean
-            _add_moved(places, sums.H, reading, at, along)
+            _add_moved(places, sums.H, reading, at)
     means = places.set(0)
     if initial is not None:  # rows of ridge read T less what the features contain
         for i in np.flatnonzero(initial.index.any(0)):
@@ -401,20 +376,11 @@ def _turn_starts(sums: Numbers, at: IndexArray, toward: Floats) -> None:
         sums[at] -= np.multiply.outer(2 / square * away, np.tensordot(away, sums[at], axes=1))
 
 
-def _add_moved(
-    places: Places, H: Numbers, reading: Reading, at: RowState, along: Floats | None
-) -> None:
-    """Add E[x_i x_k] X on the fields of directions and constraints, in place.
-
-    along : direction along which no row moves weights.
-    """
+def _add_moved(places: Places, H: Numbers, reading: Reading, at: RowState) -> None:
+    """Add E[x_i x_k] X on the fields of directions and constraints, in place."""
     f, rows, forms = places.row.fields, reading.rows, reading.forms
     moments = rows.moments[:, :, 1 : 1 + f, 1 : 1 + f] if forms.ridge else rows.moments
     weight = np.einsum("gk,gkij->gij", forms.mass, moments)
-    if along is not None:
-        off = np.eye(f)
-        off[: len(along), : len(along)] -= np.outer(along, along)
-        weight = off @ weight @ off
     U, X = places.types, at.X
     assert X is not None
     m = len(forms.moved)
@@ -429,7 +395,6 @@ def _add_sets(eq: Equations, H: Numbers, state: State, test: complex) -> None:
     places, a = eq.places, state.a
     count = places.sets - places.intercept
     diagonal = np.tile(1 / (eq.step.inputs.d * a), count // places.types)
-    diagonal[: places.types] = 1 / (eq.step.inputs.d * state.a_free)  # no isometry moves means
     if eq.types.initial is not None:  # of T0 along q: the types have it
         of_types = eq.types.initial.square / (eq.step.inputs.d * state.a_initial)
         diagonal[: places.types] -= of_types
@@ -493,7 +458,7 @@ def _add_directions(eq: Equations, H: Numbers, state: State, C_inverse: Numbers)
     if eq.mean_weight is not None:
         means, pull = places.set(0), eq.prior / state.a * eq.mean_weight
         start = state.G_of_groups[:, :, _initial(places)]
-        shift = np.einsum("ir,rfu,ru->ifu", eq.in_groups(eq.step.row_overlap), start, pull)
+        shift = np.einsum("ir,rfu,ru->ifu", eq.step.row_overlap, start, pull)
         shift = shift.reshape(-1, places.types)
         back = C_inverse @ shift
         H[fields, means] -= back
@@ -513,48 +478,15 @@ def _initial(places: Places) -> slice:
 def _fields_of_directions(eq: Equations, state: State) -> tuple[Numbers, Numbers]:
     """Return C, as the equations of the bulk have it, and its inverse, as the problem has it."""
     p, size = eq.places.row.directions, eq.places.block
-    overlap = eq.in_groups(eq.step.overlap)
     if eq.step.inputs.isotropic:
         i = np.arange(p)
         blocks, form = (np.zeros((p, size, p, size), state.G.dtype) for _ in range(2))
         blocks[i, :, i] = state.G
-        if eq.types.turned.any() or eq.pencil.isometries > 1:  # each direction has all groups
-            form[i, :, i] = np.linalg.inv(state.G)
-            form = _off_signal(eq, state, form)
-        else:
-            form = eq.special_form(state)
-            form[i, :, i] += state.Q
+        form[i, :, i] = eq.pencil.without_rows(state.a_initial)[0] + state.Q
         return blocks.reshape(p * size, -1), form.reshape(p * size, -1)
-    C = np.tensordot(overlap, state.G_of_groups, axes=1).swapaxes(1, 2).reshape(p * size, -1)
-    form = np.linalg.inv(C)
-    if eq.pencil.isometry is not None:
-        form = _off_signal(eq, state, form.reshape(p, size, p, size))
-    return C, form.reshape(p * size, -1)
-
-
-def _off_signal(eq: Equations, state: State, form: Numbers) -> Numbers:
-    r"""Return the form of fields where there is no isometry along the step's signal h.
-
-    There :math:`T = (1 - \delta + \epsilon)T^0`, and the initial weights, which turn neurons
-    off h, have :math:`-t_uG_{SS}t_{u'}` more.
-
-    form : (p, FU, p, FU), with an isometry in all directions.
-    """
-    places, h, turned = eq.places, eq.step.along_mean, eq.types.turned
-    if not h.any():  # no signal
-        return form
-    U, first = places.types, np.eye(len(h))[0]
-    T, T0, S = np.arange(U), np.arange(places.block)[_initial(places)], np.arange(-U, 0)
-    across = h - first
-    reflection = np.eye(len(h))
-    if across.any():
-        reflection -= 2 / (across @ across) * np.outer(across, across)
-    form = np.einsum("ij,jukv,kl->iulv", reflection, form, reflection)
-    form[0, S], form[:, :, 0, S] = 0.0, 0.0
-    form[0, S, 0, T] = form[0, T, 0, S] = 1.0
-    form[0, S, 0, T0] = form[0, T0, 0, S] = -eq.step.laws.update.rest - eq.types.own
-    form[0, T0[:, None], 0, T0] -= turned[:, None] * state.G[-U:, -U:] * turned
-    return np.einsum("ij,jukv,kl->iulv", reflection, form, reflection)
+    C = np.tensordot(eq.step.overlap, state.G_of_groups, axes=1)
+    C = C.swapaxes(1, 2).reshape(p * size, -1)
+    return C, np.linalg.inv(C)
 
 
 def special_shares(eq: Equations, state: State, quadratic: Quadratic) -> Shares:
@@ -593,7 +525,7 @@ def special_shares(eq: Equations, state: State, quadratic: Quadratic) -> Shares:
         more = reading.features.noise_by_length * eq.types.length_deviation
         total = total + eq.pencil.phi * (more @ (a * of_length))
         rows.append(np.where(total.real > MIN_SHARE_OF_ROWS, total, MIN_SHARE_OF_ROWS))
-    neurons = (d * state.a_free - np.diag(inverse)[:U]) / (d * state.a_free) ** 2
+    neurons = (d * a - np.diag(inverse)[:U]) / (d * a) ** 2
     # parts of fields in the means: of types, and of initial weights along the readout row
     shift, each = np.zeros((p, places.fields, U, U)), np.arange(U)
     if initial is not None:
@@ -609,8 +541,7 @@ def special_shares(eq: Equations, state: State, quadratic: Quadratic) -> Shares:
     Z = inverse[k:, k:] + cross + cross.T + on_means @ inverse[:U, :U] @ on_means.T
     Y = quadratic.C_inverse @ (Z - quadratic.C) @ quadratic.C_inverse
     start = state.G_of_groups[:, :, _initial(places)]
-    overlap = eq.in_groups(eq.step.overlap)
-    of_groups = np.tensordot(overlap, Y.reshape(p, size, p, size), ((0, 1), (0, 2)))
+    of_groups = np.tensordot(eq.step.overlap, Y.reshape(p, size, p, size), ((0, 1), (0, 2)))
     held = (eq.prior * (start * (of_groups @ start)).sum(1)).sum(0)
     if off_row is not None:
         held = held - off_row[1]
@@ -661,7 +592,7 @@ def _off_readout_row(eq: Equations, state: State, means: Numbers) -> tuple[Numbe
     if g is None:
         return None
     inputs, at = eq.step.inputs, _initial(eq.places)
-    part = eq.in_groups(inputs.omega * inputs.s)
+    part = inputs.omega * inputs.s
     pull = state.G_of_groups[:, :, at] * (eq.prior / state.a * g)[:, None]
     rows = np.einsum("r,rfu,uv,rgv->fg", part, pull, means, pull, optimize=True)
     less = pull[:, at] - np.diag(g)

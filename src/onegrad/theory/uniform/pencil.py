@@ -42,14 +42,10 @@ from typing import Any
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.theory.uniform.laws.orthogonal import Parts
 
 Numbers = np.ndarray[Any, np.dtype[Any]]  # real or complex
-Inverse = Callable[[Numbers], Numbers]
 
 MIN_DELTA = 1e-14
-MIN_PART_LEFT = 0.01  # of a, by isometries: less is no solution, but on the way to one
-MIN_ISOMETRY_SHARE = 1e-9  # of an isometry along a direction
 
 
 @dataclass(frozen=True)
@@ -81,46 +77,6 @@ class InputProducts:
 
 
 @dataclass(frozen=True)
-class Moves:
-    """By how much an isometry moves neurons along some directions."""
-
-    size: Floats  # (R, U) c
-    spread: Floats  # (R,) b: 1 + b is one over the squared length of the isometry there
-
-    @classmethod
-    def of(cls, parts: Parts, scale: Any) -> Moves:
-        """Return the moves of these parts, in units of the inputs' deviation over `scale`."""
-        share = np.maximum(parts.share, MIN_ISOMETRY_SHARE)
-        return cls(scale * parts.moved / np.sqrt(share), 1 / share[:, 0] - 1)
-
-    def noise(self, W: Numbers, root: Numbers, inverse: Inverse) -> tuple[Numbers, Numbers]:
-        """Return what V has less on S, and (1 + b - W)^-1, both (R, U, U)."""
-        inside = inverse((1 + self.spread)[:, None, None] * np.eye(len(W)) - W)
-        moved = self.size * root
-        return moved[:, :, None] * inside * moved[:, None], inside
-
-
-@dataclass(frozen=True)
-class Isometry:
-    r"""Random isometries (N, d) by which neurons move, c_u times a neuron of each.
-
-    .. math:: V_{SS}\mathrel{-}= c\sqrt a\,(1 + b - W)^{-1}\sqrt a\,c,\qquad
-        W = -\min(1, d/N)\,\langle(1 + b - W)^{-1}\sqrt a\,cG_{SS}c\sqrt a\rangle,\qquad
-        a = \frac N{d\delta}\Big(w - \max\big(1, \frac dN\big)W_{uu}\Big)
-
-    Independent weights are W = 0 in V, and have what W takes of a in delta. Of two independent
-    isometries each has its W, and a loses both.
-    """
-
-    most: float  # min(1, d/N)
-    groups: tuple[Moves, ...]  # in the groups of directions, of each independent isometry
-    # (p, p) special directions in which it is diagonal, where inputs are isotropic
-    vectors: Floats | None = None
-    special_start: Floats | None = None  # (p, U) part of initial weights there
-    special: Moves | None = None  # moves there
-
-
-@dataclass(frozen=True)
 class Pencil:
     """The equations of a discretised problem: all but the unknowns G and log a."""
 
@@ -134,17 +90,11 @@ class Pencil:
     rows: tuple[Forms, ...]
     test: Forms  # fresh rows
     products: tuple[InputProducts, ...] = ()
-    isometry: Isometry | None = None
 
     @property
     def types(self) -> int:
         """Number U of types."""
         return len(self.ratio)
-
-    @property
-    def isometries(self) -> int:
-        """Number of independent isometries."""
-        return 0 if self.isometry is None else len(self.isometry.groups)
 
     def without_rows(self, a: Numbers) -> Numbers:
         """Return V_s, (R, FU, FU)."""
@@ -203,12 +153,10 @@ class State:
     """One pass of the equations at (G, products, log a), which it returns anew."""
 
     a: Numbers
-    a_free: Numbers  # without what an isometry takes, by which log a goes
     a_initial: Numbers  # as the prior of initial weights has it
     G: Numbers
-    products: Numbers  # (D, U, U) G of products of each degree, and W of isometries
+    products: Numbers  # (D, U, U) G of products of each degree
     G_of_groups: Numbers  # (R, FU, FU)
-    seen: Numbers  # (U, U) what rows of ridge make of it
     Q: Numbers
     delta: Numbers
     log_a: Numbers
@@ -228,12 +176,7 @@ def evaluate(
 
     real : that of the real parts, which saves their inverses.
     """
-    free, U, isometry = np.exp(log_a), pencil.types, pencil.isometry
-    a = free
-    if isometry is not None:
-        W = products[-len(isometry.groups) :]
-        part = 1 - np.einsum("kuu->u", W) / (isometry.most * pencil.ratio)
-        a = free * _at_least(part, MIN_PART_LEFT)
+    a, U = np.exp(log_a), pencil.types
     size = pencil.fields * U
     Q, energy = np.zeros((size, size), a.dtype), np.zeros(U, a.dtype)
     of_products = np.zeros_like(products, a.dtype)
@@ -248,14 +191,7 @@ def evaluate(
             total = total + pencil.phi * ((reading @ inside) * reading).sum(-1)
         states.append(_add_rows(pencil, forms, G, a, total, weights, Q, energy, of_products))
     a_initial = a * (1 + shares.initial)
-    V, seen = pencil.without_rows(a_initial), np.zeros((U, U))
-    if isometry is not None:
-        noises = [
-            x.noise(w, np.sqrt(a), pencil.inverse) for x, w in zip(isometry.groups, W, strict=True)
-        ]
-        seen = _seen_noise(pencil, G[-U:, -U:], a, energy)
-        V[:, -U:, -U:] -= sum(less for less, _ in noises) + seen
-    form = V + Q
+    form = pencil.without_rows(a_initial) + Q
     G_of_groups = pencil.inverse(form) if real is None else _moved_inverse(real.G_of_groups, form)
     G_of_groups = (G_of_groups + G_of_groups.swapaxes(1, 2)) / 2
     new_G = np.tensordot(pencil.omega, G_of_groups, axes=1)
@@ -269,15 +205,9 @@ def evaluate(
         new_products[k] = np.tensordot(product.omega, inside, axes=1)
         fitted = 1 - np.einsum("buu->bu", inverse)
         energy += product.omega @ fitted / a
-    if isometry is not None:
-        for k, (moves, (_, of_groups)) in enumerate(zip(isometry.groups, noises, strict=True)):
-            moved = np.sqrt(a) * moves.size
-            Y = moved[:, :, None] * G_of_groups[:, -U:, -U:] * moved[:, None]
-            new = -isometry.most * np.einsum("r,ruv,rvw->uw", pencil.omega, Y, of_groups)
-            new_products[k - len(noises)] = (new + new.T) / 2
     delta = _at_least(energy, MIN_DELTA) if pencil.ridge > 0 else energy
-    log_a = log_a + np.log(pencil.ratio / (delta * free))  # on the branch that it was on
-    numbers = a, free, a_initial, new_G, new_products, G_of_groups, seen, Q, delta, log_a
+    log_a = log_a + np.log(pencil.ratio / (delta * a))  # on the branch that it was on
+    numbers = a, a_initial, new_G, new_products, G_of_groups, Q, delta, log_a
     return State(*numbers, tuple(states))
 
 
@@ -300,23 +230,6 @@ def linear_energy(pencil: Pencil, a: Numbers, G_of_groups: Numbers) -> Numbers:
     blocks = G_of_groups.reshape(R, F, U, F, U)
     start = np.einsum("r,rfgu,rfugu->u", pencil.omega, pencil.over_a, blocks)
     return np.asarray((a - start) / a**2)
-
-
-def _seen_noise(pencil: Pencil, G: Numbers, a: Numbers, energy: Numbers) -> Numbers:
-    """Return the form on S of noise that rows of step and ridge make, and take it off delta."""
-    phi, U = pencil.phi, pencil.types
-    form = np.zeros((U, U), a.dtype)
-    for forms in pencil.rows:
-        if not (forms.step and forms.ridge):
-            continue
-        scaled, mass = phi * forms.length, forms.mass.sum(1)
-        square = forms.square[:, -1, -1]
-        noise = _on_types((-phi * a * square)[:, None, None])
-        X = pencil.inverse(np.eye(U) + scaled[:, None, None] * (noise @ G)) @ noise
-        form = form + np.tensordot(mass * forms.length, X, axes=1)
-        K = np.diag(G) - scaled[:, None] * ((G @ X) * G).sum(-1)
-        energy += phi * ((mass[:, None] * square) * K).sum(0)
-    return form
 
 
 def _add_fitted(

@@ -25,7 +25,7 @@ import numpy as np
 
 from onegrad.arrays import Floats
 from onegrad.theory.uniform.features import Features
-from onegrad.theory.uniform.laws.neurons import Types, isometry_variances
+from onegrad.theory.uniform.laws.neurons import Types
 from onegrad.theory.uniform.laws.rows import Population, StepMoments
 from onegrad.theory.uniform.pencil import InputProducts
 from onegrad.theory.uniform.step import Step
@@ -50,7 +50,7 @@ def strong_products(
     features : of rows that the step has not seen.
     """
     inputs = step.inputs
-    if step.laws.same_rows or step.factor is not None:
+    if step.laws.same_rows:
         return ()
     rho = types.rho if types.initial is None else types.initial.rho
     if inputs.isotropic and types.weight @ (types.size / rho) ** 2 < MIN_INITIAL_SHARE:
@@ -100,8 +100,6 @@ def _variances_off_the_plane(step: Step, types: Types, moments: StepMoments) -> 
     """
     inputs = step.inputs
     s, off = inputs.s, _off_the_plane(step)[:, None] / inputs.d
-    if types.parts is not None:
-        return np.asarray((isometry_variances(types.parts, s, types.length) * off).T)
     grown = step.laws.update.rest + np.outer(step.gain, types.own + types.epsilon * moments.mean)
     slopes = types.epsilon**2 * types.size**2 + types.gamma**2 * step.activation.nu
     noise = step.noise_of_moves(moments.square * slopes) / (inputs.omega @ step.gain**2)

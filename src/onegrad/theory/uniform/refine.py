@@ -32,7 +32,6 @@ from onegrad.theory.uniform.laws.labels import LabelLaw
 from onegrad.theory.uniform.laws.rows import INDEX_POINTS
 from onegrad.theory.uniform.laws.table import Laws, laws_of
 from onegrad.theory.uniform.spread import spread
-from onegrad.theory.uniform.step import take_step
 
 QUADRATURE_TOLERANCE = 1e-3  # below the theory's own error: a few tenths of a percent at n = 1000
 PER_PROBLEM = ("warnings", "neglected")  # columns of Errors that are not arrays
@@ -54,15 +53,6 @@ TOLERANCE_OF_MANY_TYPES, MAX_ERROR_OF_STARTS = 0.02, 0.1
 # make no statement; beyond the second predictions are 20 to 90 % off and more where the noise of M
 # multiplies weights along the strongest direction so many times, else within 25 % and their bars
 MAX_SHARE, LARGE_SHARE, MAX_MULTIPLIED_WEIGHT = 0.7, 0.35, 10.0
-# share of a spectral step's noise by which the even part of an activation turns weights; beyond it
-# training errors on its own rows were 10 to 190 % off where weights move by more than their length
-MAX_TURNING = 0.5
-# and from which M's noise multiplies weights along the strongest direction: at .95 softplus and H2
-# was 27 % off on a power law, at 3.6 H1 + H2/2 on a spike 90 %
-MAX_TURN = 0.7
-# of a neuron's variance in one direction, times the quadratic part of its output: initial weights
-# are no types of spectral steps, and H1 + H2/2 on spikes was 15 to 30 % too low from .02 on
-MAX_QUADRATIC_SHARE = 0.018
 # variables of the fit up to which many draws take no more than seconds, and from which one does
 FEW_VARIABLES, MANY_VARIABLES = 300, 800
 VERY_FEW_DRAWS, LOOSE_TOLERANCE = 2, 0.05
@@ -141,7 +131,6 @@ def refine(
     if nodes is not None:
         return mean_of(evaluate(cases, nodes, start))
     middle = sorted(cases, key=lambda case: case.inputs.label_strength)[len(cases) // 2]
-    require_short_turns(middle)
     if middle.inputs.isotropic:
         return refine_cases(cases, rtol, start)
     typical = mean_of(evaluate([middle], first_nodes(middle), start))
@@ -155,11 +144,6 @@ def refine(
     if share > largest and spectrum is None:  # bars say what rows of a user are worth
         covered = "steps that leave no direction of the inputs most of a neuron's variance"
         raise OutOfScope("uniform", "eta", problem.step, covered)
-    sigma = problem.sigma
-    quadratic = 2 * float(sigma.c[2]) ** 2 / sigma.second_moment
-    if problem.update == "spectral" and share * quadratic > MAX_QUADRATIC_SHARE:
-        covered = "spectral steps of less quadratic ones on inputs with so strong a direction"
-        raise OutOfScope("uniform", "activation", problem.activation, covered)
     if error_of_mean(draws) > MAX_ERROR_OF_MEAN and variables <= FEW_VARIABLES:
         more = laws_of(problem, spectrum, MORE_DRAWS[middle.neurons.one_size])
         draws += evaluate_draws(more, typical.last)
@@ -189,19 +173,6 @@ def require_derived(problem: Problem, spectrum: InputSpectrum | None) -> None:
     if problem.ridge_rows == "same" and labels.indices > MAX_INDICES:
         covered = f"teachers of at most {MAX_INDICES} indices with ridge_rows='same'"
         raise OutOfScope("uniform", "teacher", problem.teacher_function.name, covered)
-
-
-def require_short_turns(laws: Laws) -> None:
-    """Raise OutOfScope where rows of ridge are those of a long spectral step that turns weights."""
-    if not (laws.same_rows and laws.update.orthogonal):
-        return
-    step = take_step(laws)
-    factor = step.factor
-    assert factor is not None
-    longest = max(step.gamma * factor.length, step.multiplied_weight / MAX_TURN)
-    if factor.turning > MAX_TURNING * factor.noise**2 and longest > 1:
-        covered = "spectral steps on the rows of ridge that are shorter than initial weights"
-        raise OutOfScope("uniform", "eta", laws.update.eta, covered)
 
 
 def refine_cases(

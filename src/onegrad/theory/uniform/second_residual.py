@@ -23,7 +23,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.hermite import gauss_hermite
-from onegrad.theory.uniform.features import MIN_VARIANCE, features_of_step
+from onegrad.theory.uniform.features import MIN_VARIANCE, features_of_step, parts_of_rows
 from onegrad.theory.uniform.fit import IndexArray
 from onegrad.theory.uniform.laws.neurons import Types
 from onegrad.theory.uniform.laws.rows import (
@@ -32,7 +32,6 @@ from onegrad.theory.uniform.laws.rows import (
     step_length,
     with_nodes,
 )
-from onegrad.theory.uniform.second_moves import parts_of_rows
 from onegrad.theory.uniform.step import Step
 
 OUTPUT_NODES = 2  # of the second residual given the first: as five, to .02 %
@@ -115,7 +114,7 @@ def with_output(
     root = np.sqrt(rows.length)[:, None]
     P, Q = parts_of_rows(step, first, rows.length[:, None])
     along, across, rest = root * (P * B1 + B0), root * Q * B1, step.laws.update.rest
-    remaining = rest + step.held(1.0) * (remaining - rest)
+    remaining = rest + step.kept_fraction(1.0) * (remaining - rest)
     variance, B0 = noise + beta**2 + along**2 + across**2, B0 / first.size
     mean, row, noise = _output(step, first, remaining, A, B1, B0, variance, rows.length)
     shared = value @ (first.weight * first.g**2)

@@ -57,6 +57,7 @@ from onegrad.theory.uniform.features import (
     across_rule,
     averaged_features,
     features_of_step,
+    parts_of_rows,
 )
 from onegrad.theory.uniform.fit import IndexArray, own_scale
 from onegrad.theory.uniform.laws.directions import MIN_LENGTH, Slots, off_directions
@@ -99,8 +100,6 @@ from onegrad.theory.uniform.second_moves import (
     bulk_moves,
     coherent_moves,
     own_products,
-    parts_of_rows,
-    relative_length,
 )
 from onegrad.theory.uniform.second_residual import Output, output_of_fresh, with_output
 from onegrad.theory.uniform.step import Step
@@ -145,20 +144,6 @@ class SecondBatch:
 
 
 @dataclass(frozen=True)
-class RowFunctions:
-    r"""Row functions of the new directions, of mean square one.
-
-    .. math:: f_m = \text{value} - \text{moves}\cdot X_{out} - \text{fixed}\cdot t
-
-    with the coordinates of a row left out and the constraints t.
-    """
-
-    value: Floats  # (G, M)
-    moves: Floats  # (M, p)
-    fixed: Floats  # (M, k)
-
-
-@dataclass(frozen=True)
 class SecondStep:
     """Both steps: special directions, the neurons' weights, and the rows of the second batch."""
 
@@ -170,7 +155,7 @@ class SecondStep:
     weights: Floats  # (U, p) mean weights along the special directions
     plane: Floats  # (U, p, p) covariance of weights along them
     batch: SecondBatch
-    functions: RowFunctions  # of the new directions
+    functions: Floats  # (G, M) row functions of the new directions, of mean square one
     own_variance: Floats  # (U,)
     between: Floats  # (U,) R_12
     growth: Floats  # (U,) part of a move of the first step that is left
@@ -192,44 +177,36 @@ def take_second_step(
     omega, weight = step.inputs.omega, first.weight
     R00, R01, R11 = own_products(step, first, moments)
     coherent = coherent_moves(step, batch)
-    if step.preconditioner is not None:
-        gamma = gamma * relative_length(step, first, moments, batch, gamma, coherent)
     root = np.sqrt(weight) * gamma
     square, V = np.linalg.eigh(root[:, None] * coherent.gram * root)
     sizes, V = np.sqrt(np.maximum(square[::-1], 0.0)), V[:, ::-1]
     smallest = MIN_NEW_WEIGHT if step.inputs.isotropic else MIN_SPREAD_WEIGHT
     noise = step.noise_of_moves(1.0) / (omega @ step.gain**2)
-    left_of_noise = omega @ (step.gain / step.inputs.s)
-    large = d * noise * left_of_noise**2 * sizes**2 > smallest
+    large = d * noise * sizes**2 > smallest
     count = int(min(MAX_NEW_DIRECTIONS, large.sum()))
     V = V[:, :count] / sizes[:count]
     mixture = root[:, None] * V  # of row functions, (U, M)
     on_functions = coherent.gram @ mixture
-    both, moves, weights = _with_directions(
+    both, weights = _with_directions(
         step,
         first,
         gamma[:, None] * coherent.vectors,
         np.sqrt(noise) * gamma[:, None] * on_functions,
     )
-    left_out = float(np.sqrt(step.phi0 / noise))  # of a function, which a row left out has
-    functions = RowFunctions(
-        left_out * coherent.value @ mixture,
-        left_out * (V.T * np.sqrt(weight)) @ moves * (step.preconditioner is not None),
-        left_out * mixture.T @ coherent.fixed,
-    )
+    functions = coherent.value @ mixture
     own = _own_output(step, first, gamma, batch) if step.full else np.zeros_like(gamma)
     # lengths of rows count in the bulk
     q = batch.r[:, None] * batch.slope
-    moved = q - coherent.remainder + coherent.remainder @ mixture @ on_functions.T
+    moved = q - coherent.value + functions @ on_functions.T
     slopes = Slopes.of(first, batch, gamma, moved)
-    bulk = bulk_moves(step, first, moments, slopes, own)
+    bulk = bulk_moves(step, slopes, own)
     R02, R12, R22 = bulk.products(R00, R01, R11)
     covariance, rho2, along_first, on_starts = _weights_in_the_plane(
         step, both, first, plane, moments, batch, gamma, bulk
     )
     growth = ((R01 * bulk.grown) @ omega) / (R01 @ omega)
     gain = omega * step.gain
-    own_reading = R02 @ gain / step.kept
+    own_reading = R02 @ gain
     unit = gamma * (R12 @ gain) / own_reading  # along w_1, in units of the first
     growth_read = ((R02 * bulk.grown) @ gain) / (R02 @ gain)
     variance, slope = _own_scales(step, first, unit, growth_read, batch, moments)
@@ -299,10 +276,7 @@ def _weights_in_the_plane(
         mean = np.einsum("g,gu,gik->uik", batch.p * batch.r, of_slopes, excess)
         return K[:, None] * lifted(gamma[:, None, None] * mean)
 
-    moved_once = step.held(1.0) if step.laws.update.again else 1.0
-    M1 = matrix(batch.bend)
-    initial = (1 - moved_once) * step.laws.update.rest * first.size
-    M1, M0 = moved_once * M1, matrix(batch.start) + initial[:, None, None] * M1
+    M1, M0 = matrix(batch.bend), matrix(batch.start)
     K1, K0 = diagonal(of.grown), diagonal(of.start)
     R00, R01, R11 = own_products(step, first, moments)
     C11 = diagonal(R11 / d)
@@ -338,8 +312,8 @@ def with_starts(second: SecondStep, moments: StepMoments, like: Types | None) ->
 
     like : types of similar laws, which say whether there are nodes.
     """
-    of_two = second.plane, second.on_starts
-    types, plane = with_initial_weights(second.step, second.types, moments, like, of_two)
+    two_steps = second.plane, second.on_starts
+    types, plane = with_initial_weights(second.step, second.types, moments, like, two_steps)
     if types.initial is None:
         return second
     count = len(types.g) // len(second.gamma)
@@ -364,10 +338,8 @@ def with_starts(second: SecondStep, moments: StepMoments, like: Types | None) ->
     )
 
 
-def _with_directions(
-    step: Step, first: Types, moved: Floats, off: Floats
-) -> tuple[Step, Floats, Floats]:
-    r"""Return the step with further special directions, and moves and weights along all, (U, p).
+def _with_directions(step: Step, first: Types, moved: Floats, off: Floats) -> tuple[Step, Floats]:
+    r"""Return the step with further special directions, and weights along all of them, (U, p).
 
     They are the noise :math:`\hat n_m` of the row functions, and what the gain K of the step, for
     the gradient :math:`\Sigma`, makes of all directions of the gradient:
@@ -405,7 +377,7 @@ def _with_directions(
         overlap=np.einsum("iar,kar->ikr", parts, parts),
         row_overlap=np.einsum("iar,ar->ir", parts, row),
     )
-    return both, moves @ basis.T, weights @ basis.T
+    return both, weights @ basis.T
 
 
 def _own_output(step: Step, first: Types, gamma: Floats, batch: SecondBatch) -> Floats:
@@ -463,7 +435,7 @@ def _own_scales(
     squares, curved = batch.p * batch.r**2, batch.p * batch.r * batch.kappa
     variance = variance + unit**2 * (squares @ energy[place]) / n0 / first.rho**2
     if step.b:  # else no weight along v is known
-        slope = slope + unit * (curved @ bend[place]) / first.rho / (step.b / step.kept)
+        slope = slope + unit * (curved @ bend[place]) / first.rho / step.b
     return variance, slope
 
 
@@ -620,29 +592,23 @@ def with_new_coordinates(second: SecondStep, length: Floats, moments: Floats, se
     r"""Return second moments of row variables, of which `moments` know those of the first step.
 
     Rows of the second batch have the coordinates :math:`t + \sqrt{\varphi_0}f_m` along the noise
-    that moves weights, t standard normal, and the constraints :math:`\sqrt{\varphi_0}f_m`, with the
-    row functions of a row left out; others have t.
+    that moves weights, t standard normal, and the constraints :math:`\sqrt{\varphi_0}f_m`; others
+    have t.
 
     moments : (G, q, q) of 1, directions, constraints and others.
     seen : whether these are the rows of the second batch.
     """
-    step, f = second.step, second.functions
+    step, M = second.step, second.functions.shape[1]
     (G, q), P = moments.shape[:2], second.old_directions
-    new, k, M = step.directions - P, f.fixed.shape[1], f.value.shape[1]
+    new, k = step.directions - P, second.batch.moments.shape[1] - 1 - P
     first, count = 1 + P + new + k, q + new + M
     directions, constraints = range(1 + P, 1 + P + new), range(first, first + M)
     of_old, of_t = np.zeros((G, count, q)), np.zeros((G, count, new))
     of_old[:, np.setdiff1d(range(count), [*directions, *constraints]), range(q)] = 1.0
     of_t[:, directions, range(new)] = 1.0
     if seen:
-        linear = np.zeros((G, M, q))
-        linear[..., 0], linear[..., 1 : 1 + P] = f.value, -f.moves[:, :P]
-        linear[..., 1 + P : 1 + P + k] = -f.fixed / np.sqrt(step.phi0)
-        held = step.held(length) / step.held(1.0) + 0 * length
-        share = np.sqrt(step.phi0) * held[:, None, None]
         for at in (directions[:M], constraints):
-            of_old[:, at] = share * linear
-            of_t[:, at] -= share * f.moves[:, P:]
+            of_old[:, at, 0] = np.sqrt(step.phi0) * second.functions
     spread = step_length(step, length)[:, None, None]
     return np.asarray(
         of_old @ moments @ of_old.swapaxes(1, 2) + spread * of_t @ of_t.swapaxes(1, 2)
@@ -689,25 +655,19 @@ def second_forms(second: SecondStep, rows: Population) -> Forms:
     batch, gamma, first = second.batch, second.gamma, second.first
     again = second.step.laws.update.again
     moved = (1, 2, 3, 4) if again else (1, 4)
-    if second.step.preconditioner is not None:
-        moved = (0, *moved)
     G, U, m = len(rows.length), len(gamma), len(moved)
     W, square = np.zeros((G, m, m, U)), np.zeros((G, m, m, U))
     of_step = second.step.laws.ridge_count / second.step.laws.step_count  # n/n_0
-    r, start = rows.r[:, None], moved.index(1)
-    W[:, start, -1] = -r * gamma * batch.bend
+    r = rows.r[:, None]
+    W[:, 0, -1] = -r * gamma * batch.bend
     square[:, -1, -1] = r**2 * gamma**2 * (batch.noise + batch.pushed**2)
     if again:
         latent = first.gamma * np.sqrt(second.step.activation.nu)
         r1 = batch.first[:, None] * of_step
-        W[:, start + 1, -1] = -r * gamma * batch.pushed_start
-        W[:, start + 1, -2] = -r1 * first.epsilon
+        W[:, 1, -1] = -r * gamma * batch.pushed_start
+        W[:, 1, -2] = -r1 * first.epsilon
         square[:, -2, -2] = r1**2 * latent**2
         square[:, -2, -1] = square[:, -1, -2] = r1 * r * latent * gamma * batch.pushed
-    if second.step.preconditioner is not None:
-        for after, multiplier in ((0, -1), (1, -2))[: 1 + again]:
-            W[:, after, multiplier] += of_step
-            W[:, after + 1, multiplier] -= second.step.laws.update.rest * of_step
     W = W + W.swapaxes(1, 2)
     none = np.zeros((G, 1, 0, U))
     return Forms(

@@ -41,6 +41,7 @@ from onegrad.theory.uniform.features import (
     StepFeatures,
     across_rule,
     panels,
+    parts_of_rows,
     standardised,
 )
 from onegrad.theory.uniform.laws.rows import (
@@ -51,7 +52,6 @@ from onegrad.theory.uniform.laws.rows import (
 )
 from onegrad.theory.uniform.pencil import Forms
 from onegrad.theory.uniform.rules import product_rule
-from onegrad.theory.uniform.second_moves import parts_of_rows
 from onegrad.theory.uniform.second_step import SecondStep, with_new_coordinates
 
 INITIAL_NODES = 24  # of z_0
@@ -150,28 +150,15 @@ def seen_features(second: SecondStep, rows: Population, X: Floats, kappa: Floats
 
 
 def _decomposition(second: SecondStep, length: Floats) -> tuple[Floats, ...]:
-    r"""Return P_1, Q_1, p_20, p_21 and Q_2 of rows, (G, U) each.
-
-    After preconditioned steps the part h of their products with :math:`D^1 = w^1 - w^0` is left;
-    with their own part :math:`p = \varphi_0m\ell h`
-
-    .. math:: x\cdot w^2 = x\cdot w^2_{out} + \hat kp(\psi_1 - x\cdot D^1_{out})
-        + p(\psi_2 - x\cdot D^2_{out}),
-
-    of which the last is that of one batch.
-    """
+    """Return P_1, Q_1, p_20, p_21 and Q_2 of rows, (G, U) each."""
     step, first, types = second.step, second.first, second.types
     P1, Q1 = first.along, first.across
     p21 = (second.between - P1 * types.along) / np.maximum(Q1, MIN_Q1)
     p21 = np.where(Q1 > MIN_Q1, p21, 0.0)
     Q2 = np.sqrt(np.maximum(types.rho**2 - types.along**2 - p21**2, 0.0))
     P, Q = parts_of_rows(step, first, length[:, None])
-    rest, missed = step.laws.update.rest, 1 - step.held(length[:, None])
-    own, again = missed * second.growth, missed * step.laws.update.again
-    p20 = types.along - own * (P1 - rest * first.size) - again * (types.along - rest * P1)
-    p21 = p21 - own * Q1 - again * (p21 - rest * Q1)
     each = np.zeros((len(length), 1))
-    return tuple(part + each for part in (P, Q, p20, p21, Q2 * (1 - again)))
+    return tuple(part + each for part in (P, Q, types.along, p21, Q2))
 
 
 def _features_of_type(

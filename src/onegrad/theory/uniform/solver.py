@@ -161,8 +161,7 @@ class Packing:
         else:
             unit = np.sqrt(np.abs(np.diag(G)))
         upper = np.triu_indices(len(unit))
-        degrees = len(pencil.products) + pencil.isometries
-        return cls(pencil.types, np.outer(unit, unit), upper, degrees)
+        return cls(pencil.types, np.outer(unit, unit), upper, len(pencil.products))
 
     @property
     def length(self) -> int:

@@ -38,10 +38,8 @@ from onegrad.theory.uniform.laws.labels import (
     off_root,
     unit_linear,
 )
-from onegrad.theory.uniform.laws.orthogonal import OrthogonalFactor
 from onegrad.theory.uniform.laws.preconditioner import Preconditioner
 from onegrad.theory.uniform.laws.table import Laws
-from onegrad.theory.uniform.rules import TWO_POINT_NODES
 
 # of a weight by the quadratic part of the labels, over itself, from which its direction is special
 LARGE_MOVE = 0.3
@@ -100,8 +98,6 @@ class Step:
     noise_size: float  # |n|
     own_of_fit: Floats  # (P,) part of a row of a fit in these directions, over what it fits
     preconditioner: Preconditioner | None  # multiplier of the gradient
-    factor: OrthogonalFactor | None  # of the gradient
-    later: OrthogonalFactor | None  # and of that of a second step
     overlaps: Floats  # (m,) of v with the labels' indices
     frame: Floats  # (p, P) special directions in the primitive ones
     row: Floats  # (P,) readout row in the primitive directions
@@ -136,41 +132,18 @@ class Step:
         return self.laws.update.scale
 
     @property
-    def lead(self) -> float:
-        """Weight along v that the step gives, over that of its own row function."""
-        return self.b * (1.0 if self.factor is None else self.factor.along_signal)
-
-    def mean_response(self, g: Any) -> Any:
-        """Return the step along the gradient's noise over that of the gradient."""
-        return 1.0 if self.factor is None else self.factor.mean_response(g)
-
-    def response(self, g: Any, residual: Any) -> Any:
-        """Return the step along a row's own gradient over that along all noise."""
-        if self.factor is None:
-            return 1.0
-        return self.factor.response(g, residual**2) / self.factor.mean_response(g)
-
-    @property
     def gain(self) -> Floats:
         """Factor of means over rows in the step, for each group of eigenvalues, (R,)."""
-        if self.factor is not None:
-            return self.factor.gain
         return self.inputs.s if self.preconditioner is None else self.preconditioner.gain
 
-    def held(self, length: Any) -> Any:
+    def kept_fraction(self, length: Any) -> Any:
         """Part of its product with a weight's move that a row of the step leaves."""
-        return 1.0 if self.preconditioner is None else self.preconditioner.held(length)
+        return 1.0 if self.preconditioner is None else self.preconditioner.kept_fraction(length)
 
     def own_share(self, length: Any) -> Any:
         """Return the part that a row of the step adds to its product, over its own gradient."""
         trace = 1.0 if self.preconditioner is None else self.preconditioner.trace
-        return self.phi0 * length * trace * self.held(length)
-
-    @property
-    def along_mean(self) -> Floats:
-        """Direction of X^T r/n_0 in the special ones, of unit length; zero where nothing leads."""
-        length = float(np.linalg.norm(self.g0))
-        return self.g0 / length if length else self.g0
+        return self.phi0 * length * trace * self.kept_fraction(length)
 
     @property
     def kept(self) -> float:
@@ -227,11 +200,8 @@ class Step:
         return np.clip(1 - inside / (self.inputs.omega * self.inputs.d), 0.0, 1.0)
 
 
-def take_step(laws: Laws, noise_of_mean: float = 1.0) -> Step:
-    """Return the numbers and directions of a step.
-
-    noise_of_mean : of the noise, what is left where the step goes along a mean over batches.
-    """
+def take_step(laws: Laws) -> Step:
+    """Return the numbers and directions of a step."""
     inputs, labels, neurons, update = laws.inputs, laws.labels, laws.neurons, laws.update
     at_biases = tuple(activation_numbers(f) for f in neurons.activations)
     numbers = ActivationNumbers(*(neurons.biases[1] @ [astuple(x) for x in at_biases]).tolist())
@@ -275,7 +245,7 @@ def take_step(laws: Laws, noise_of_mean: float = 1.0) -> Step:
         longer = (1 - labels.replaced) * energy_of_long_rows(labels.teacher) + 2 * (scale * c1) ** 2
         square += phi0 * longer / d - float(c @ c) / n0
     primitives = np.array([*prims, noise / size])
-    noise_size = float(np.sqrt(max(square, 0.0))) * noise_of_mean
+    noise_size = float(np.sqrt(max(square, 0.0)))
     g0 = np.append(c, noise_size)
     own_of_fit = np.zeros(len(primitives))
     if fit.has_direction:
@@ -291,22 +261,11 @@ def take_step(laws: Laws, noise_of_mean: float = 1.0) -> Step:
         K, signal = np.tile(gain, slots.count), mean_c @ primitives[: len(c)]
         missed, free = (1 - K) * signal, fit.free_energy + output
         remaining = preconditioner.left_out(free, float(signal @ signal), float(missed @ missed))
-        if fit.with_fitted:
-            regressed, remaining, along_noise = _regressed_moments(
-                preconditioner, labels, directions.indices[: m - 1], K, -scale * c1 * row, output
-            )
         noise_size = float(np.sqrt(max(phi0 * remaining, 0.0))) * size
         if noise_size:
             g0[len(c)] = phi0 * (free - float(signal @ (signal - missed))) / noise_size
     h = np.append(c, [noise_size, *g0[len(c) + 1 :]]) @ primitives
-    factor = None
-    if update.orthogonal:
-        factor = _orthogonal_factor(laws, numbers, np.sqrt(slots.s) * h, mean, energy)
-        gain = gain * factor.signal_in_groups
     h = np.tile(gain, slots.count) * h
-    if preconditioner is not None and fit.with_fitted:  # (1 + shift) C^-1 X^T y/n_0 - f
-        noise, fitted = directions.fit
-        h = K * (regressed + noise_size * primitives[len(c)] + along_noise * noise) - fitted
     if inputs.mean is not None:
         h += mean * slots.vector(slots.count - 1, np.sqrt(inputs.s * inputs.mean))
     b = float(np.linalg.norm(h))
@@ -347,8 +306,6 @@ def take_step(laws: Laws, noise_of_mean: float = 1.0) -> Step:
         noise_size=noise_size,
         own_of_fit=own_of_fit,
         preconditioner=preconditioner,
-        factor=factor,
-        later=None,
         overlaps=overlaps,
         frame=frame,
         row=primitives @ row,
@@ -357,57 +314,6 @@ def take_step(laws: Laws, noise_of_mean: float = 1.0) -> Step:
         overlap=np.einsum("iar,kar->ikr", parts, parts),
         row_overlap=np.einsum("iar,ar->ir", parts, row.reshape(slots.count, -1)),
     )
-
-
-def _orthogonal_factor(
-    laws: Laws,
-    numbers: ActivationNumbers,
-    h: Floats,  # X^T r/n_0
-    mean: float,  # E r
-    energy: float,  # E r^2
-) -> OrthogonalFactor:
-    """Return the orthogonal factor of a gradient."""
-    inputs, deviation = laws.inputs, float(np.sqrt(max(energy - mean**2, 0.0)))
-    length = float(np.linalg.norm(h))
-    return OrthogonalFactor(
-        laws.neurons.N,
-        inputs.d,
-        signal=abs(numbers.c1) * length,
-        even=2 * numbers.c2,
-        nu=numbers.nu,
-        phi=inputs.d / laws.step_count,
-        own=6 * abs(numbers.c3) * length / float(np.sqrt(inputs.d)),
-        residuals=(mean + deviation * TWO_POINT_NODES, np.full(2, 0.5)),
-        readouts=laws.neurons.squared_readouts,
-        inputs=(inputs.s, inputs.omega),
-        signal_shares=(h**2).reshape(-1, len(inputs.s)).sum(0) / max(length, MIN_LENGTH) ** 2,
-    )
-
-
-def _regressed_moments(
-    preconditioner: Preconditioner,
-    labels: LabelLaw,
-    indices: Floats,  # (t, E) of the teacher
-    gain: Floats,  # (E,)
-    row: Floats,  # linear part of the residual along the readout row
-    output: float,  # its energy beyond the labels
-) -> tuple[Floats, float, float]:
-    r"""Return what a step regresses where the fit :math:`X^\top y/n_0` is taken off.
-
-    .. math:: C^{-1}X^\top r/n_0 = D - f,\qquad D = C^{-1}X^\top g/n_0,\qquad
-        g = (1+\epsilon)y - \mu - \text{output}
-
-    The linear part of g, the mean square of what D leaves of it off y, and the part of D's noise
-    along that of the fit.
-    """
-    more, energy, mean = 1 + preconditioner.shift, labels.energy, labels.mean
-    linear = labels.linear @ indices
-    c = more * linear + row
-    missed, square = (1 - gain) * c, more**2 * energy - (2 * more - 1) * mean**2 + output
-    remaining = preconditioner.left_out(square, float(c @ c), float(missed @ missed))
-    shared = more * energy - mean**2 - float(linear @ (gain * c))  # E[y(g - D.x)]
-    along = labels.phi * shared / labels.noise_of_fit
-    return c, float(remaining - shared**2 / energy), along
 
 
 def _relative_length(

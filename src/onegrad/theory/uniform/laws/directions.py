@@ -88,7 +88,6 @@ class LabelDirections:
     """Directions of the labels, (m, E), and of the noise of a fit."""
 
     indices: Floats
-    fit: Floats  # (2, E): noise n of a fit, and the direction f that it takes off
     noise: Floats | None = None  # what is left of n off the indices, unit; None where they span it
     remainder: float = 0.0  # its length, relative to tau
 
@@ -98,17 +97,16 @@ def label_directions(slots: Slots, labels: LabelLaw) -> LabelDirections:
     t, fit = labels.teacher_indices, labels.fit
     vectors, _ = slots.teacher(t)
     if not fit.has_direction:
-        return LabelDirections(vectors, np.zeros((2, slots.size)))
+        return LabelDirections(vectors)
     n = slots.off(t, vectors)
     load = n if fit.least_squares else slots.s * (labels.linear @ vectors + labels.noise_of_fit * n)
     load = load - (vectors @ load) @ vectors
     vectors = np.vstack([vectors, load / np.linalg.norm(load)])
-    both = np.array([n, np.append(fit.linear, fit.noise) @ vectors])
     rest = n - (vectors @ n) @ vectors
     length = float(np.linalg.norm(rest))
     if length < MIN_LENGTH:
-        return LabelDirections(vectors, both)
-    return LabelDirections(vectors, both, rest / length, length / float(np.linalg.norm(n)))
+        return LabelDirections(vectors)
+    return LabelDirections(vectors, rest / length, length / float(np.linalg.norm(n)))
 
 
 def off_directions(vectors: Floats, basis: list[Floats]) -> Floats:

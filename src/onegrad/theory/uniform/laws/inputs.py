@@ -184,11 +184,11 @@ def teacher_draws(
     others : number of further directions of the labels.
     """
     plain, none = spectrum.counts / spectrum.counts.sum(), np.zeros(len(spectrum.counts))
-    still = np.zeros((NOISE_DIRECTIONS, len(none)))
+    no_noise = np.zeros((NOISE_DIRECTIONS, len(none)))
     single = np.flatnonzero(spectrum.single)
     if not len(single):
         nothing = np.zeros((others, len(plain)))
-        return tuple(TeacherDraw(plain, none, none, still, nothing, s) for s in (1.0, -1.0))
+        return tuple(TeacherDraw(plain, none, none, no_noise, nothing, s) for s in (1.0, -1.0))
     draws = []
     offsets = _normal_levels(count) * (spectrum.mean_square > 0)
     design = _design(len(single), count)
@@ -333,6 +333,6 @@ class Inputs:
 def isotropic_inputs(d: int, others: int = 0) -> Inputs:
     """Return the law of isotropic inputs; `others` as in `teacher_draws`."""
     one, none = np.ones(1), np.zeros(1)
-    still = np.zeros((NOISE_DIRECTIONS, 1))
-    draw = TeacherDraw(one, none, none, still, np.zeros((others, 1)), 0.0)
+    no_noise = np.zeros((NOISE_DIRECTIONS, 1))
+    draw = TeacherDraw(one, none, none, no_noise, np.zeros((others, 1)), 0.0)
     return Inputs(d, one, one, draw, np.zeros(1, bool), isotropic=True)

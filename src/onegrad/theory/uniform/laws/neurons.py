@@ -6,8 +6,7 @@ own scale :math:`\epsilon`, a weight moves in units of the inputs' deviation by
 .. math:: w = (1 + \epsilon + \varepsilon M\Sigma)w_0 + \gamma_g(c_1\Sigma^{1/2}h + \text{noise}),
     \qquad \mathrm{Var} = \varphi_0\gamma_g^2(4c_2^2|w_0|^2 + \nu)\,S,
 
-(along an orthogonal factor, `orthogonal`, with its own s and variance), so that its input has the
-deviation :math:`\rho`, with a part along the initial one, and a weight
+so that its input has the deviation :math:`\rho`, with a part along the initial one, and a weight
 :math:`s = \gamma_gc_1b` along v. NeuronLaw with readouts of one size have two lengths as types, if
 lengths differ. For an odd activation g and -g are one type: a neuron (-g, w) has the features of
 (g, -w) with the sign reversed.
@@ -43,7 +42,6 @@ from onegrad.functions.function import Function
 from onegrad.functions.hermite import gauss_hermite, gauss_legendre
 from onegrad.problem import Problem
 from onegrad.theory.uniform.laws.inputs import stretched
-from onegrad.theory.uniform.laws.orthogonal import Parts
 from onegrad.theory.uniform.laws.rows import StepMoments
 from onegrad.theory.uniform.rules import (
     LARGE_DEVIATION,
@@ -59,8 +57,7 @@ from onegrad.theory.uniform.rules import (
 if TYPE_CHECKING:  # a step is made of laws
     from onegrad.theory.uniform.step import Step
 
-SQUARED_READOUTS = 40  # nodes of them in the response to an orthogonal factor; not tuned
-RHO_STEP = 0.02  # relative, of differences by the deviation of an input
+SQUARED_READOUTS = 40  # nodes of them in a mean over readouts; not tuned
 READOUT_REACH = 5.5  # standard deviations of a normal readout
 MIN_TYPE_WEIGHT = 3e-6  # of a type
 WIDTH_OF_FIT = 0.25  # of that of the features: with it 14 readouts do what took 30
@@ -200,11 +197,6 @@ class Types:
     rho: Floats  # deviation of the input
     own_reading: Floats  # covariance of the input and its own part, over size
     grown: Floats  # part of rho^2 that is proportional to |w|^2
-    moved: Floats  # step along an orthogonal factor: deviation of its input, with the sign of g
-    parts: Parts | None  # what that leaves, in equal parts of each group of directions
-    # by how much an initial weight along the signal of an orthogonal factor moves neurons off it,
-    # beyond what `parts` know
-    turned: Floats
     length_deviation: float  # of lengths that are not types of their own
     s_by_length: Floats  # what such a deviation adds to s
     initial: InitialWeights | None = None  # along v
@@ -230,10 +222,8 @@ def steepness(step: Step) -> float:
     mean = step.labels.fit.step_mean - step.scale * step.laws.update.constant
     gamma = step.gamma * neurons.large_readout
     noise = step.noise_of_moves(gamma**2 * step.energy * (4 * numbers.c2**2 + numbers.nu))
-    if step.factor is not None:
-        noise = (gamma * step.factor.length) ** 2
     rho = np.sqrt((1 + 2 * step.kept * numbers.c2 * gamma * mean) ** 2 + noise)
-    return float(abs(gamma * numbers.c1 * step.lead) / rho)
+    return float(abs(gamma * numbers.c1 * step.b) / rho)
 
 
 def readout_rule(step: Step, moments: StepMoments) -> GradedRule:
@@ -247,7 +237,7 @@ def readout_rule(step: Step, moments: StepMoments) -> GradedRule:
     grown = (1 + 2 * numbers.c2 * large * moments.mean) ** 2
     grown += large**2 * step.phi0 * moments.square * slope_energy
     sigma = step.laws.neurons.activation
-    steep = abs(large * numbers.c1 * step.lead) / np.hypot(1.0, smooth_width(sigma))
+    steep = abs(large * numbers.c1 * step.b) / np.hypot(1.0, smooth_width(sigma))
     own_part = step.gamma * step.phi0 * np.sqrt(moments.square * slope_energy)
     rate = max(np.sqrt(max(grown - 1, 0.0)) / LARGE_DEVIATION, own_part)
     width = WIDTH_OF_FIT / max(float(steep), float(rate), 1 / MAX_WIDTH)
@@ -302,7 +292,7 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
     bias, c1, c3, nu = biases[at_bias], number("c1"), number("c3"), number("nu")
     if signs.any():
         c1 = gaussian_averages(neurons.activation, bias, size).slope / size
-    gamma = step.gamma * g * step.mean_response(g)
+    gamma = step.gamma * g
     epsilon = 2 * number("c2") * gamma
     backward = float(step.row_overlap.sum(1) @ step.g0) if step.full else 0.0
     length_deviation = 0.0 if signs.any() else deviation / 2
@@ -314,30 +304,7 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
     slope_noise = step.noise_of_moves(moments.square * gamma**2 * nu)
     rho2 = (omega * s) @ (length * grown**2)
     by_rows = step.noise_of_moves(moments.square * (epsilon * size) ** 2, signal)
-    factor, parts, initial = step.factor, None, rest + own_scale
-    moved, turned = np.zeros(len(g)), np.zeros(len(g))
-    if factor is not None:
-        moved = np.sign(g) * step.gamma * factor.length * np.sqrt(factor.share_of_neuron(g))
-    if factor is not None and step.laws.same_rows:
-        # lengths of moves, where inputs are s times longer
-        lengths = float(omega @ (step.gain**2 / s)) / float(omega @ step.gain**2)
-        slopes = np.sqrt(np.maximum(moved**2 - lengths * (signal + by_rows), 0.0))
-        share = factor.share_of_direction(s)[:, None] + np.zeros(len(g))
-        parts = Parts(np.tile(initial, (len(s), 1)), slopes * np.sqrt(share), share)
-        slope_noise = (omega * s) @ parts.moved**2
-    elif factor is not None:  # no row of ridge knows whose noise it is
-        (A, share), epsilon = factor.turns(g), np.zeros(len(g))
-        parts = Parts.of(A, share, moved, initial)
-        turned = moved**2 * A.var((0, 1)) - parts.start.var((0, 1))
-        turned, parts = np.sqrt(np.maximum(turned, 0.0)), parts.flat
-        grown = initial + A.mean(0) * moved
-        rho2 = omega @ isometry_variances(parts, s, length)
-        slope_noise = by_rows = 0.0
     rho2 = rho2 + by_rows + slope_noise
-    s_of_step, along = step.gamma * g * c1 * step.lead, (omega * s) @ (length * grown) / size
-    if factor is not None:  # the signal is so small that what own steps add to it counts
-        bend = relative_bend(neurons.activation, bias, np.sqrt(rho2))
-        s_of_step = s_of_step + 6 * c3 * gamma * step.b * along**2 * bend / inputs.d
     return Types(
         weight=weight,
         g=g,
@@ -348,46 +315,16 @@ def neuron_types(step: Step, moments: StepMoments, law: tuple[Floats, Floats]) -
         epsilon=epsilon,
         c1=c1,
         nu=nu,
-        s=s_of_step,
+        s=gamma * c1 * step.b,
         own=own_scale,
         own_slope=6 * step.kept * c3 * gamma,
-        along=along,
+        along=(omega * s) @ (length * grown) / size,
         rho=np.sqrt(rho2),
         own_reading=(omega * s * step.gain / step.kept) @ (length * grown) / size,
         grown=rho2 - slope_noise,
-        moved=moved,
-        parts=parts,
-        turned=turned,
         length_deviation=length_deviation,
-        s_by_length=6 * c3 * step.gamma * g * step.lead * length_deviation,
+        s_by_length=6 * c3 * step.gamma * g * step.b * length_deviation,
     )
-
-
-def relative_bend(activation: Function, bias: Floats, rho: Floats) -> Floats:
-    """Return E sigma'''/E sigma' at the deviations of inputs."""
-    steps = np.array([[1 - RHO_STEP], [1 + RHO_STEP]])
-    low, high = gaussian_averages(activation, bias, rho * steps).slope / (rho * steps)
-    return np.asarray((high - low) / (RHO_STEP * rho**2 * (high + low)))
-
-
-def isometry_variances(parts: Parts, s: Floats, length: Floats) -> Floats:
-    """Return the variances, times d, of weights in groups of eigenvalues s, (R, U)."""
-    copies = len(parts.start) // len(s)
-    variances = parts.variance + (np.tile(length, (copies, 1)) - 1) * parts.start**2
-    return np.asarray(s[:, None] * variances.reshape(copies, len(s), -1).mean(0))
-
-
-def special_parts(step: Step, types: Types, moments: StepMoments) -> tuple[Floats, Parts]:
-    """Return directions (p, p) and the parts of weights along these, (p, U)."""
-    assert step.factor is not None and types.parts is not None
-    S = moments.S / moments.square
-    initial = step.laws.update.rest + types.own
-    if not step.laws.same_rows:
-        vectors, A, share = step.factor.along_directions(types.g, moments.M, S)
-        return vectors, Parts.of(A, share, types.moved, initial)
-    vectors, _, share = step.factor.along_directions(types.g, 0 * moments.M, S)
-    moved = np.sqrt(share) * types.parts.moved[0]
-    return vectors, Parts(np.tile(initial, (len(share), 1)), moved, share)
 
 
 def weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> Floats:
@@ -417,32 +354,10 @@ def _weights_in_the_plane(step: Step, types: Types, moments: StepMoments) -> tup
         ]
     )
     forms = np.array(_forms_in_the_plane(step, moments))
-    if step.factor is not None:
-        coefficients[4] -= types.gamma**2 * types.nu * noise
-        covariance = _isometry_in_the_plane(step, types, moments)
-        if step.laws.same_rows:
-            covariance += np.tensordot(coefficients, forms, axes=(0, 0))
-        return covariance / step.inputs.d, np.zeros_like(covariance)
     covariance = np.tensordot(coefficients, forms, axes=(0, 0)) / step.inputs.d
     covariance = (covariance + covariance.swapaxes(1, 2)) / 2
     starts = np.array([np.full_like(epsilon, rest), types.own, epsilon]) * types.size
     return covariance, np.tensordot(starts, forms[:3], axes=(0, 0))
-
-
-def _isometry_in_the_plane(step: Step, types: Types, moments: StepMoments) -> Floats:
-    """Return d times the covariance of what an isometry leaves along special directions."""
-    assert types.parts is not None
-    if not step.inputs.isotropic or types.parts.later is not None:
-        parts, length = types.parts, types.length
-        if step.laws.same_rows:  # initial weights are known
-            parts = replace(parts, start=0.0 * parts.start)
-        variances = isometry_variances(parts, step.inputs.s, length)
-        return np.einsum("ikr,ru->uik", step.overlap, variances)
-    vectors, parts = special_parts(step, types, moments)
-    variance = parts.moved**2
-    if not step.laws.same_rows:
-        variance = variance + parts.start**2 * types.size**2
-    return np.einsum("ie,ke,eu->uik", vectors, vectors, variance)
 
 
 def _forms_in_the_plane(step: Step, moments: StepMoments) -> list[Floats]:
@@ -463,22 +378,21 @@ def with_initial_weights(
     types: Types,
     moments: StepMoments,
     like: Types | None = None,
-    of_two: tuple[Floats, Floats] | None = None,
+    two_step_weights: tuple[Floats, Floats] | None = None,
 ) -> tuple[Types, Floats]:
     """Return types, and their weights in the plane, with nodes of initial weights along q.
 
     Only if these weights make much of a neuron's variance.
 
     like : types of similar laws, which say whether there are nodes.
-    of_two : covariance of weights after two steps, whose rows resolve all directions, and their
-        regression on initial ones.
+    two_step_weights : covariance of weights after two steps, whose rows resolve all directions, and
+        their regression on initial ones.
     """
-    plane, linear = of_two or _weights_in_the_plane(step, types, moments)
+    plane, linear = two_step_weights or _weights_in_the_plane(step, types, moments)
     # long preconditioned steps had negative errors with them, and need none without a covariance
-    derived = step.factor is None and (step.preconditioner is None or not step.inputs.isotropic)
-    if of_two is not None:  # many types of many draws would take minutes
-        gradient = derived and step.preconditioner is None
-        derived = step.inputs.isotropic or (gradient and step.laws.neurons.one_size)
+    derived = step.preconditioner is None or not step.inputs.isotropic
+    if two_step_weights is not None:  # many types of many draws would take minutes
+        derived = step.inputs.isotropic or step.laws.neurons.one_size
     if not derived or (like is not None and like.initial is None):
         return types, plane
     inputs, neurons = step.inputs, step.laws.neurons
@@ -489,11 +403,11 @@ def with_initial_weights(
     if second is None:
         q = np.eye(step.directions)[0]
         on_q = (linear @ q) / np.sqrt(_of_inputs(step, q) * inputs.d)
-        if of_two is None:
+        if two_step_weights is None:
             on_q, by_start = _with_noise_along_v(types, plane, on_q, like)
         indexed = on_q * q
         share = float(types.weight @ (indexed[:, 0] ** 2 / types.rho**2))
-    if of_two is not None:
+    if two_step_weights is not None:
         indexed = on_q
     similar = None if like is None else like.initial
     alike = similar is not None and (similar.second is None) == (second is None)
@@ -503,7 +417,7 @@ def with_initial_weights(
     inside = np.einsum("i,k,ikr->r", q, q, step.overlap)
     deviation = np.sqrt((inside * inputs.s) @ types.length / inputs.d)
     mean = (q @ step.row_overlap).sum() * types.g / np.sqrt(neurons.N) * step.full
-    along = indexed[:, 0] * (of_two is None)
+    along = indexed[:, 0] * (two_step_weights is None)
     nodes, p = _nodes_of_starts(types, along, mean / deviation, count)
 
     def each(values: Floats) -> Floats:
@@ -631,14 +545,9 @@ def _index_directions(
 
 def with_special_weights(step: Step, types: Types, moments: StepMoments, plane: Floats) -> Types:
     """Return types whose inputs contain what M and S do to weights along special directions."""
-    parts = None if step.laws.same_rows else types.parts
-    if parts is not None and (parts.later is not None or not step.inputs.isotropic):
-        return types
     unit = np.eye(step.directions)
     alike = replace(moments, M=moments.mean * unit, S=moments.square * unit)
     in_mean = weights_in_the_plane(step, types, alike)
-    if step.factor is not None and not step.laws.same_rows:
-        in_mean = np.multiply.outer(types.rho**2 / step.inputs.d, unit)
     more = np.trace(plane - in_mean, axis1=1, axis2=2)
     special, plain = (_forms_in_the_plane(step, x)[2] for x in (moments, alike))
     moved = float(np.trace(special - plain)) / step.inputs.d

@@ -59,14 +59,14 @@ class Preconditioner:
     @property
     def gain(self) -> Floats:
         """Share K that a direction keeps of itself, (R,)."""
-        return self._traces(self.trace) * self.held(1.0)
+        return self._traces(self.trace) * self.kept_fraction(1.0)
 
     @property
     def spread(self) -> float:
         r"""Return :math:`\varphi_0\sum_s\omega_sK_s^2`."""
         return self.phi * float(self.omega @ self.gain**2)
 
-    def held(self, length: Any) -> Any:
+    def kept_fraction(self, length: Any) -> Any:
         """Part of its product with a weight's move that a row of the step leaves."""
         return 1 / (1 + self.phi * self.trace * length)
 

@@ -173,7 +173,8 @@ class RowPoints:
     fresh: Floats  # (J,) index of the row left out of the step, where it has an axis
     r: Floats  # residual
     y: Floats  # label, less what is taken off it
-    tied: Floats  # (2, J) row functions c of which sum_j c(j) x_j = 0: of the step, and of a fit
+    # (2, J) row functions c of which sum_j c(j) x_j = 0: of the step, and of a fit
+    constraint_functions: Floats
     p: Floats  # probability
     rest: Floats  # f_perp
     axes: Floats  # (A, P) directions that points resolve; the others are independent and normal
@@ -238,7 +239,7 @@ def points_of_step(
 def _mixture(parts: list[tuple[float, RowPoints]]) -> RowPoints:
     if len(parts) == 1:
         return parts[0][1]
-    names = ("primitives", "fresh", "r", "y", "tied", "rest")
+    names = ("primitives", "fresh", "r", "y", "constraint_functions", "rest")
     joined: dict[str, Any] = {
         name: np.concatenate([getattr(x, name) for _, x in parts], -1) for name in names
     }
@@ -305,11 +306,11 @@ def _points(step: Step, size: Size, steepness: float | None, replaced: bool) -> 
         if fit.has_direction:
             free = free - float(p @ (free * fitted)) / float(p @ fitted**2) * fitted
         own_length = length + ((axes[0] ** 2 - 1) / d if index else 0.0)
-        own_part = phi0 * own_length * step.held(own_length) / step.held(1.0)
+        own_part = phi0 * own_length * step.kept_fraction(own_length) / step.kept_fraction(1.0)
         primitives[step.primitives] += own_part * free / step.noise_size
-    tied = np.array([r, fitted])
+    constraint_functions = np.array([r, fitted])
     if step.preconditioner is not None:
-        tied[0] -= step.b * (step.frame[0] @ primitives)
+        constraint_functions[0] -= step.b * (step.frame[0] @ primitives)
     nodes, weights = others[0]
     cut = own**2 * max(1 - float(weights @ nodes**2), 0.0) if own else 0.0
     mixed = bool(rest) and not split
@@ -319,7 +320,7 @@ def _points(step: Step, size: Size, steepness: float | None, replaced: bool) -> 
         axes[0],
         r,
         y,
-        tied,
+        constraint_functions,
         p,
         rest=-np.sqrt(rest) / total * gauss if mixed else -second_gauss,
         axes=A,
@@ -386,10 +387,7 @@ def step_moments(step: Step, laws: tuple[RowPoints, ...]) -> StepMoments:
         share = x.size.share
         M += share * ((X * (x.p * x.r)) @ X.T + float(x.p @ x.r) * rest)
         S += share * ((X * (x.p * x.r**2)) @ X.T + float(x.p @ x.r**2) * rest)
-        gram += share * (x.tied * x.p) @ x.tied.T
-    if step.factor is not None:  # along the mean is its signal
-        off = np.eye(step.directions) - np.outer(step.along_mean, step.along_mean)
-        M, S = off @ M @ off, off @ S @ off
+        gram += share * (x.constraint_functions * x.p) @ x.constraint_functions.T
     fit = step.labels.fit
     vectors = np.eye(2)[: 1 + fit.has_direction]
     constraints: list[Floats] = []
@@ -503,7 +501,7 @@ def _add_unresolved(step: Step, points: RowPoints, of: RowVariables, second: Flo
 
 def _constraints(moments: StepMoments, points: RowPoints) -> Floats:
     """Return the row functions of the constraints at points."""
-    return moments.constraints @ points.tied
+    return moments.constraints @ points.constraint_functions
 
 
 def _second_moments(lift: Floats, variables: Floats) -> Floats:

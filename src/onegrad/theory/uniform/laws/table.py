@@ -9,6 +9,7 @@ import numpy as np
 
 from onegrad.exceptions import OutOfScope
 from onegrad.problem import Problem
+from onegrad.theory.scope import only_simulated
 from onegrad.theory.uniform.laws.directions import labels_on
 from onegrad.theory.uniform.laws.inputs import (
     FEW_DRAWS,
@@ -69,8 +70,7 @@ def laws_of(
         problem = _without_a_step(problem)
     if problem.paired:
         raise OutOfScope("uniform", "paired", True, "paired=False")
-    if problem.steps > 1:
-        _require_derived_steps(problem)
+    _require_derived_steps(problem)
     if spectrum is None and problem.input_law.name != "gaussian":
         spectrum = InputSpectrum.of_law(problem)
     return tuple(
@@ -95,13 +95,15 @@ def _updates(problem: Problem, neurons: NeuronLaw, draw: int | None) -> tuple[Gr
 
 
 def _require_derived_steps(problem: Problem) -> None:
-    """Raise OutOfScope for further steps that have not been derived."""
+    """Raise OutOfScope for steps that have not been derived."""
     if problem.steps > 2:
         raise OutOfScope("uniform", "steps", problem.steps, "one step or two")
-    plain = problem.residual == "labels" and problem.ridge_rows == "fresh"
-    if problem.update == "spectral" and not plain:
-        covered = "two steps with residual='labels' and ridge_rows='fresh', or of other updates"
-        raise OutOfScope("uniform", "update", problem.update, covered)
+    if problem.update == "spectral":
+        raise only_simulated("update", problem, "gradient and preconditioned steps")
+    if problem.update == "preconditioned" and problem.steps == 2:
+        raise only_simulated("steps", problem, "one preconditioned step, or two of the gradient")
+    if problem.update == "preconditioned" and problem.labels != "plain":
+        raise only_simulated("labels", problem, "preconditioned steps with labels='plain'")
 
 
 def _without_a_step(problem: Problem) -> Problem:

@@ -20,7 +20,6 @@ class GradientStep:
     constant: float  # c_0 sum_i a_i, the constant of that output
     rest: float  # 1 - weight_decay, the part of the weights that the step leaves
     shift: float | None  # of the covariance that divides the gradient; None: no such
-    orthogonal: bool  # whether it is along the orthogonal factor of the gradient
     second: float | None  # size of a second step
     again: bool  # whether that is on the rows of the first one
 
@@ -31,7 +30,6 @@ def update_cases(problem: Problem, c0: float) -> tuple[GradientStep, ...]:
     constants = output_constants(problem, c0) if scale else (0.0,)
     rest = 1 - problem.weight_decay
     shift = PRECONDITIONER_SHIFT if problem.update == "preconditioned" else None
-    orthogonal = problem.update == "spectral"
     second = problem.later_sizes[0] if problem.steps > 1 else None
     return tuple(
         GradientStep(
@@ -40,7 +38,6 @@ def update_cases(problem: Problem, c0: float) -> tuple[GradientStep, ...]:
             constant,
             rest,
             shift,
-            orthogonal,
             second,
             problem.batches == "same",
         )
