@@ -193,11 +193,12 @@ def take_second_step(
         gamma[:, None] * coherent.vectors,
         np.sqrt(noise) * gamma[:, None] * on_functions,
     )
-    functions = coherent.value @ mixture
+    # noise is phi_0 but for rounding: the root is one, and keeps the last bits of predictions
+    functions = float(np.sqrt(step.phi0 / noise)) * coherent.value @ mixture
     own = _own_output(step, first, gamma, batch) if step.full else np.zeros_like(gamma)
     # lengths of rows count in the bulk
     q = batch.r[:, None] * batch.slope
-    moved = q - coherent.value + functions @ on_functions.T
+    moved = q - coherent.value + coherent.value @ mixture @ on_functions.T
     slopes = Slopes.of(first, batch, gamma, moved)
     bulk = bulk_moves(step, slopes, own)
     R02, R12, R22 = bulk.products(R00, R01, R11)
