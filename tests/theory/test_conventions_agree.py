@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import onegrad as og
+from onegrad.theory import evaluate_theory
 
 ACTIVATIONS = ["tanh", "relu", "H1 + 0.4*H2 + 0.2*H3"]
 ARRAYS = ("train", "test", "risk", "squared_loss", "eta", "ridge", "kernel_bound")
@@ -30,9 +31,9 @@ def test_same_problem_same_prediction(seed, theory):
         d=2 * d, p=N, n0=n, n=n, eta=eta / N**0.5, lam=lam * n / N, sigma_eps=noise, **shared
     ).replace(readout="gaussian")  # fmt: skip
     plain = og.Problem(n=n, d=2 * d, N=N, ridge=lam, noise=noise, eta=eta, **shared)
-    expected = og.predict(plain, theory=theory)
+    expected = evaluate_theory(plain, theory)
     for problem in (ba, moniri, cui):
-        prediction = og.predict(problem, theory=theory)
+        prediction = evaluate_theory(problem, theory)
         for name in ARRAYS:
             assert getattr(prediction, name) == pytest.approx(getattr(expected, name), rel=1e-9)
 

@@ -9,8 +9,9 @@ import pytest
 import onegrad as og
 
 PROBLEM = og.Problem(
-    n=1000, d=500, N=667, activation="relu", teacher="H1 + H2/sqrt(2)", noise=0.3, ridge=0.01
-)
+    n=1000, d=500, N=667, activation="relu", teacher="H1 + H2/sqrt(2)", noise=0.3, ridge=0.01,
+    weights="sphere", readout="rademacher",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -118,7 +118,9 @@ LEAN: dict[str, tuple[og.Problem, dict[str, Any], dict[str, Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", LEAN)
+@pytest.mark.parametrize(
+    "case", [pytest.param(k, marks=pytest.mark.full if "normal" in k else ()) for k in LEAN]
+)
 def test_weights_along_a_spike_are_types(case, monkeypatch):
     problem, measured, others = LEAN[case]
     mean, se = np.array(list(measured.values())).T

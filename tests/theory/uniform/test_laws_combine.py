@@ -8,7 +8,7 @@ import pytest
 import onegrad as og
 from onegrad import Problem
 from onegrad.theory.uniform.discretise import Nodes, discretise
-from onegrad.theory.uniform.evaluation import errors, left_out_error, solve_equations
+from onegrad.theory.uniform.evaluation import errors, solve_equations
 from onegrad.theory.uniform.laws import updates
 from onegrad.theory.uniform.laws.inputs import InputSpectrum
 from onegrad.theory.uniform.laws.table import laws_of
@@ -135,8 +135,12 @@ def point(problem, nodes=None, spectrum=None):
     return np.mean([(case.train, case.test) for case in cases], axis=0)
 
 
-@pytest.mark.parametrize(("fields", "train", "test"), SIMULATED, ids=str)
-def test_simulated_errors_are_predicted(fields, train, test):
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(k, marks=pytest.mark.full if k % 3 else ()) for k in range(len(SIMULATED))],
+)
+def test_simulated_errors_are_predicted(case):
+    fields, train, test = SIMULATED[case]
     for predicted, (mean, error) in zip(point(Problem(**fields)), (train, test), strict=True):
         assert abs(predicted - mean) < TOLERANCE * error + THEORY_ERROR * mean
 
@@ -279,18 +283,3 @@ def test_a_solution_is_a_start_only():
     warm = errors(laws, starts=[other])
     assert (warm.train, warm.test) == pytest.approx((cold.train, cold.test), rel=5e-6)
     assert warm.solution.iterations < cold.solution.iterations
-
-
-@pytest.mark.parametrize("readout", ["gaussian", "rademacher"])
-def test_the_left_out_error_is_that_of_networks(readout):
-    """No estimate of the test error: the first layer has seen the row that ridge leaves out."""
-    problem = Problem(
-        n=400, d=160, N=240, teacher="H1", noise=0.5, ridge=0.05, alpha=0.3, ridge_rows="same",
-        readout=readout,
-    )  # fmt: skip
-    networks = og.simulate(problem, seeds=24, leave_one_out=True)
-    evaluation = errors(laws_of(problem)[0])
-    left_out, measured = left_out_error(laws_of(problem)[0]), networks.leave_one_out
-    assert abs(left_out - measured.mean) < TOLERANCE * measured.se
-    assert abs(evaluation.test - networks.test.mean) < TOLERANCE * networks.test.se
-    assert left_out < 0.9 * evaluation.test  # a share of 0.81, and 0.79

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
 STUDY = Path(__file__).parents[3] / "docs" / "open" / "other-steps.csv"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("ridge", ["0.01", "1"])
 def test_bars_hold_at_any_step_of_the_study(ridge):
     """Steps up to n^1.5: the theory is up to 16 % low at the last, and says so."""

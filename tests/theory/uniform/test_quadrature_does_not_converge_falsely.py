@@ -27,6 +27,7 @@ def assert_resolved(problem):
     assert found.test == pytest.approx(fine.test, rel=allowed)
 
 
+@pytest.mark.full
 def test_large_steps():
     for alpha in (0.57, 0.6, 0.8, 1.0):
         for readout in ("gaussian", "constant", "rademacher"):

@@ -43,6 +43,7 @@ def test_of_equations_whose_unknowns_differ_by_many_orders():
     assert abs(there.test - mean) < 4 * error
 
 
+@pytest.mark.full
 def test_a_branch_without_training_error_is_no_solution():
     """Setting 111 of the same file: the training error was 1e-16, its bar .08 of that."""
     problem = og.Problem(

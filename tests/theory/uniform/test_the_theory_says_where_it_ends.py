@@ -146,6 +146,7 @@ def test_a_direction_that_is_singled_out_widens_the_bars(activation, train, test
         ),
     ],
 )  # fmt: skip
+@pytest.mark.full
 def test_bars_of_steep_activations_hold(fields, networks):
     """Rows with many times larger features than others decide these fits; theory says so."""
     p = og.predict(og.Problem(noise=1.0, **fields))

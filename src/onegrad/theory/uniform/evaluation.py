@@ -128,14 +128,6 @@ def _errors(eq: Equations, start: Evaluation | None, rough: bool) -> Evaluation:
     )
 
 
-def left_out_error(laws: Laws) -> float:
-    """Return the mean squared leave-one-out residual of ridge, with the first layer as it is."""
-    eq = discretise(laws, Nodes())
-    solution = solve_equations(eq)
-    weights = [1 / row.pi**2 if len(row.pi) else row.pi for row in solution.state.rows]
-    return respond(eq, solution, [Parameter(weights=weights)]).slopes[0]
-
-
 def solve_equations(
     eq: Equations, start: Solution | None = None, tolerances: tuple[float, ...] = TOLERANCES
 ) -> Solution:
