@@ -106,6 +106,8 @@ def test_modes():
     assert centred.variance == pytest.approx(raw.variance, rel=1e-12)
     assert unit.second_moment == pytest.approx(1, rel=1e-12)
     assert unit.c[1] / centred.c[1] == pytest.approx(unit.scale, rel=1e-12)
+    assert raw.variance == pytest.approx(raw.second_moment - raw.c[0] ** 2)
+    assert raw.nonlinear_energy == pytest.approx(raw.variance - raw.c[1] ** 2)
 
 
 def test_normalised_polynomials_match_numpy_and_do_not_overflow():
