@@ -104,24 +104,3 @@ def test_a_store_that_lost_a_cell(kills, tmp_path):
     attacked.resume_and_compare()
     assert counts.faults == {"lost": 1, "wrong": 1}
     kills.expected_cells.cache_clear()
-
-
-def test_a_cell_that_is_neither_there_nor_noted(kills, tmp_path, monkeypatch):
-    """Three processes may have died over a cell, and then it says so; else it is lost."""
-    rehearsal = kills.sweeping.rehearsal
-    cells, counts = rehearsal(**dict(SIZE)), AttackCounts()
-    attacked = kills.AttackedStore(counts, "here", tmp_path, SIZE)
-    monkeypatch.setattr(kills.sweeping, "rehearsal", lambda **_: cells[1:])
-    kills.sweeping.sweep(str(tmp_path), {})
-    monkeypatch.setattr(kills.sweeping, "rehearsal", rehearsal)
-    with kills.Store(tmp_path) as store:
-        attacked.check_complete(kills=5, code=0)
-        assert counts.faults == {"lost": 1}
-        store.fail(cells[0], "its process ended with -9, 3 times", "now")
-    for killed, code, faults in (
-        (5, 1, {"lost": 1}),
-        (2, 1, {"lost": 2}),  # too few kills for three deaths
-        (5, 0, {"lost": 2, "crashed": 1}),  # a failure that is not said
-    ):
-        attacked.check_complete(killed, code)
-        assert counts.faults == faults
