@@ -22,12 +22,6 @@ def test_the_split_is_the_published_one():
     assert sorted([*train, *val, *test]) == list(range(ROWS))
 
 
-def test_classes_are_stratified():
-    y = np.repeat([0, 1], [100, 20])
-    parts = published.split(y, seed=7, stratify=True)
-    assert [int((y[part] == 1).sum()) for part in parts] == [13, 3, 4]
-
-
 def test_ranks_are_means_over_sets():
     scores: dict[str, dict[str, float | None]] = {
         "a": {"one": 0.9, "two": 0.8, "three": 0.7},
@@ -76,36 +70,7 @@ def test_the_estimator_is_ranked_beside_them(folder, capsys):
     assert published.main([*options(folder), "--sets", "flat"]) == 0
 
 
-def test_recorded_scores_need_no_data(folder, capsys):
-    assert published.main([*options(folder), "--recorded", "--data", "nowhere"]) == 0
-    assert "| 1 | onegrad | 1.00 |" in capsys.readouterr().out
-
-
 def test_other_rows_than_the_published_ones_are_refused(folder):
     np.savez(folder / "flat.npz", X=np.ones((5, 2)), y=np.ones(5))
     with pytest.raises(SystemExit, match="flat has 5 rows here, 120 in the published table"):
         published.main(options(folder))
-
-
-def test_sets_come_from_openml_by_name_and_number_of_rows(monkeypatch, folder, capsys):
-    """No network: a stand-in for fetch_openml, whose first version has other rows."""
-    asked = []
-
-    class Bunch:
-        def __init__(self, rows):
-            pandas = pytest.importorskip("pandas")
-            rng = np.random.default_rng(0)
-            self.data = pandas.DataFrame(
-                {"a": rng.standard_normal(rows), "b": ["u", "v"] * (rows // 2)}
-            )
-            self.target = self.data["a"] * 2
-
-    def fetch(name, version, as_frame):
-        asked.append((name, version))
-        return Bunch(10 if version == 1 else ROWS)
-
-    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
-    _, y, categorical = published.load("pol_reg", None, ROWS)
-    assert asked == [("pol", 1), ("pol", 2)] and len(y) == ROWS and categorical == [1]
-    with pytest.raises(SystemExit, match="no version of pol_reg on OpenML has 77 rows"):
-        published.load("pol_reg", None, 77)
