@@ -26,7 +26,7 @@ Graph = dict[str, set[str]]
 def layers() -> list[list[str]]:
     """Return the packages from top to bottom, as the import contract lists them."""
     config = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    (contract,) = config["tool"]["importlinter"]["contracts"]
+    contract = config["tool"]["importlinter"]["contracts"][0]
     return [[name.strip() for name in row.split("|")] for row in contract["layers"]]
 
 
