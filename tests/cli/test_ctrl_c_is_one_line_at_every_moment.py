@@ -11,13 +11,12 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from soak.sweeping import rehearsal_toml
 
 from onegrad import __main__ as program
 from programs import ONEGRAD
 
 
-def interrupt(folder: Path, *command: str, until: str, then: float = 0.0) -> tuple[int, str]:
+def interrupt(folder: Path, *command: str, until: str) -> tuple[int, str]:
     """Send Ctrl-C to a command and its group once it has opened a file of such a name."""
     process = subprocess.Popen(
         [*ONEGRAD, *command], cwd=folder, text=True, start_new_session=True,
@@ -26,7 +25,6 @@ def interrupt(folder: Path, *command: str, until: str, then: float = 0.0) -> tup
     with contextlib.suppress(OSError):  # it ended in the middle
         while until not in Path(f"/proc/{process.pid}/maps").read_text("utf-8"):
             time.sleep(0.002)
-        time.sleep(then)
         os.killpg(process.pid, signal.SIGINT)
     told = process.communicate()[1]
     return process.returncode, told
@@ -40,15 +38,6 @@ def test_while_libraries_load(tmp_path: Path, library: str) -> None:
     code, told = interrupt(tmp_path, "fit", "a.csv", "--target", "y", "--out", "m", until=library)
     if code != 2:  # over before the signal: the table is too short
         assert (code, told.count("\n")) == (130, 1) and "interrupted" in told
-
-
-@pytest.mark.full
-def test_while_cells_are_computed_in_processes(tmp_path: Path) -> None:
-    (tmp_path / "s.toml").write_text(rehearsal_toml(400, wait=0.05), "utf-8")
-    command = ("sweep", "run", "s.toml", "--store", "store")
-    code, told = interrupt(tmp_path, *command, until="libsqlite3", then=1.0)
-    assert code == 130
-    assert "Traceback" not in told and told.splitlines()[-1].endswith("interrupted")
 
 
 @pytest.mark.full

@@ -5,14 +5,11 @@
 
 import random
 import signal
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 from soak import sweeping
-
-from programs import ONEGRAD
 
 SIZE = {"cells": 150, "wait": 0.002, "numbers": 600}  # two seeds: 1,200 numbers, a file each
 pytestmark = pytest.mark.full
@@ -40,18 +37,3 @@ def test_kills_at_random_moments(tmp_path: Path) -> None:
     for directory in (store, whole):
         sweeping.sweep(str(directory), SIZE)
     assert sweeping.contents(store) == sweeping.contents(whole)
-
-
-def test_an_interrupt_keeps_what_is_done_and_says_so(tmp_path: Path) -> None:
-    spec, store = tmp_path / "spec.toml", tmp_path / "store"
-    spec.write_text(sweeping.rehearsal_toml(60, wait=0.5, numbers=600, seeds_per_cell=2), "utf-8")
-    command = [*ONEGRAD, "sweep", "run", str(spec), "--store", str(store)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    # the row of a cell follows its array, and the next array follows the row
-    while len(list((store / "arrays").glob("*.npy"))) < 2:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert "Traceback" not in said
-    assert 0 < len(sweeping.contents(store)) < 30
