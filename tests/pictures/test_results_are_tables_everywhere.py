@@ -75,6 +75,18 @@ def test_html_shows_the_numbers_and_escapes_the_words(every):
     assert "teacher = &lt;b&gt;&amp;" in text and "<b>&" not in text
 
 
+def test_values_stand_beside_their_errors(every):
+    assert f"test={every[0].test:.4f} ± " in repr(every[0])
+    assert repr(every[3].test) in every[3]._repr_html_()
+
+
+def test_a_problem_and_a_function_show_what_they_are():
+    assert repr(PROBLEM) == "Problem(n=120, d=60, N=80, alpha=0.4)"
+    assert repr(og.Problem(n=4, d=3, N=2)) == "Problem(n=4, d=3, N=2, eta=0.0)"
+    teacher = PROBLEM.replace(teacher="x^2 + x").teacher_function
+    assert repr(teacher) == "Function('x^2 + x': 1 + H1 + H2)"
+
+
 def test_a_long_table_says_what_it_leaves_out():
     p = og.predict(PROBLEM, "random-features", ridge=np.geomspace(0.1, 1, 30).tolist())
     assert "… and 18 more rows" in p._repr_html_()
