@@ -52,15 +52,6 @@ def test_sizes_that_are_not_given_keep_their_defaults(capsys):
         assert found["setting"] is None
 
 
-def test_a_dry_run_says_what_a_run_costs_that_does_not_fit(capsys):
-    command = ["simulate", "--n", "1000", "--dry-run", "--memory", "0.001"]
-    assert main(command) == 0
-    out, err = capsys.readouterr()
-    assert [line.split()[0] for line in out.splitlines()] == ["flops", "bytes", "memory", "seconds"]
-    assert err.startswith("onegrad simulate: note: --memory: this run needs about")
-    assert err.count("\n") == 1
-
-
 def test_ratios_are_sizes(capsys):
     same = ["--n", "200", "--d", "100", "--N", "133"]
     given = ["--n", "200", "--phi", "0.5", "--psi", "0.75"]
