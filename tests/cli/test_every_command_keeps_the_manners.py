@@ -18,9 +18,9 @@ QUICK = "--n 600 --d 300 --N 400 --activation tanh --teacher H1"  # in theory
 GOOD = {
     "predict": f"{SIZES} --theory random-features",
     "simulate": f"{SIZES} --seeds 2",
-    "compare": f"{QUICK} --alpha 0.3 --seeds 2",
-    "optimum": f"{QUICK} --over ridge",
-    "spectrum": f"{SIZES} --eta 3 --simulate --seeds 2",
+    "compare": f"{QUICK} --eta 0 --seeds 2",
+    "optimum": f"{QUICK} --eta 0 --over ridge",
+    "spectrum": f"{QUICK} --eta 0 --simulate --seeds 2",
     "reproduce": "--list",
     "sweep": "run grid.toml",
     "fit": "rows.npz --target y --estimator one-step --width 10 --no-card --force --out y.model",
