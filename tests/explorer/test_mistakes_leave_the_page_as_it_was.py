@@ -58,37 +58,6 @@ def test_words_and_pictures_stay_while_a_field_is_wrong(page, url) -> None:
         assert page.get_attribute(f"#{field}", "aria-invalid") == "false"
 
 
-def test_nothing_covers_the_complaint(page, url) -> None:
-    visit(page, url)
-    for field in ("ridge", "teacher", "alpha"):
-        good = page.input_value(f"#{field}")
-        page.fill(f"#{field}", "?")
-        page.wait_for_selector(f"#error-{field}:not(:empty)")
-        opener = page.locator(f"#row-{field} .help button, #help-{field} .help button").first
-        opener.hover()
-        assert page.locator(f"#tip-{field}").is_visible()
-        uncovered = page.evaluate(
-            """id => { const node = document.getElementById(id);
-                const box = node.getBoundingClientRect();
-                return [0.1, 0.5, 0.9].every((t) => node.contains(document.elementFromPoint(
-                  box.left + t * Math.min(box.width, 200), box.top + box.height / 2))); }""",
-            f"error-{field}",
-        )
-        assert uncovered, field
-        page.mouse.move(0, 0)
-        page.fill(f"#{field}", good)
-        wait(page, f"!document.getElementById('error-{field}').textContent")
-    # what the browser suggests for a formula drops down below the field
-    above, field = (
-        page.locator(selector).bounding_box() for selector in ("#row-teacher label", "#teacher")
-    )
-    page.fill("#teacher", "H1 +")
-    page.wait_for_selector("#error-teacher:not(:empty)")
-    error = page.locator("#error-teacher").bounding_box()
-    field = page.locator("#teacher").bounding_box()
-    assert above["y"] < error["y"] < error["y"] + error["height"] <= field["y"] + 1
-
-
 def test_a_bad_link_opens_the_defaults_and_says_so(page, url) -> None:
     for query, word in LINKS:
         visit(page, url, query)

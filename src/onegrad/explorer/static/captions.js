@@ -1,5 +1,5 @@
 // Every sentence of the page that has a number in it, as a function of what is shown.
-// tests/explorer/test_every_sentence_follows_the_numbers.py reads them back.
+// tests/explorer/test_every_sentence_follows_the_numbers.py reads their numbers back.
 
 import { list, ordinal, percent, reading, short, size, threshold } from "./words.js";
 
