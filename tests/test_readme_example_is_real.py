@@ -5,8 +5,8 @@ value (`0.546 ± 0.014: one step`, `array([1, 2.5])`, `True`) shows that of its 
 the same, numbers differ by at most half a unit of the last digit shown, and what follows a colon is
 explained, not compared. A comment that begins with words, such as `about 3 s`, shows no value: so
 is written what depends on the machine. Blocks that cannot be run here say so in their first line
-(```python no-run, ```console no-run); how many there are is counted below, and their commands,
-targets, options and files are held to what there is.
+(```python no-run, ```console no-run): their commands, targets, options and files are held to what
+there is.
 """
 
 import ast
@@ -48,22 +48,6 @@ VALUE = re.compile(r"""-?\d|[\[("']|array\(|True\b|False\b|None\b|[A-Z]\w*\(|\.\
 LINK = re.compile(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)")
 SCRIPT = re.compile(r"\bpython ((?:docs|benchmarks|tests)/\S+?\.py)")
 TABLES = (REGISTRY, THEORIES, INPUT_LAWS, ENTRY_LAWS)  # that pages add to
-
-# blocks that are not run, and why
-NOT_RUN = {
-    "README.md": 2,  # a clone; a server
-    "docs/index.md": 2,  # a clone; the comparison that README runs
-    "CONTRIBUTING.md": 1,  # make targets
-    "docs/start/install.md": 2,  # pip and make
-    "docs/start/ten_minutes.md": 3,  # make, the comparison that README runs, a server
-    "docs/start/simulation.md": 1,  # a server
-    "docs/add_a_figure.md": 2,  # modules of the package
-    "docs/experiments.md": 2,  # full runs
-    "docs/explorer.md": 2,  # a server; minutes
-    "docs/performance.md": 4,  # benchmarks; a GPU
-    "docs/reliability.md": 1,  # soak
-    "docs/simulation.md": 1,  # a GPU
-}
 
 
 def blocks(text: str) -> Iterator[tuple[str, bool, str]]:
@@ -201,14 +185,10 @@ def check_comparison(comparison, text: str) -> None:
 
 
 def test_every_block_says_what_it_is():
-    """A block without a language, or an indented command, would be run by nobody."""
+    """A block without a language would be run by nobody."""
     for name, page in PAGES.items():
-        text = page.read_text(encoding="utf-8")
-        skipped = sum(not is_run for _, is_run, _ in blocks(text))
-        assert skipped == NOT_RUN.get(name, 0), f"{name}: blocks that are not run"
-        assert all(re.findall(r"^```(.*)$", text, re.M)[::2]), f"{name}: no language"
-        outside = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
-        assert not re.findall(r"^ {4}(?:onegrad|python|make|og\.).*$", outside, re.M), name
+        fences = re.findall(r"^```(.*)$", page.read_text(encoding="utf-8"), re.M)
+        assert all(fences[::2]), name
 
 
 def check_command(line: str, monkeypatch) -> None:
@@ -234,20 +214,12 @@ def check_command(line: str, monkeypatch) -> None:
 
 
 def test_commands_that_are_not_run_exist(monkeypatch):
-    for name in NOT_RUN:
-        for language, is_run, code in blocks(PAGES[name].read_text(encoding="utf-8")):
+    for page in PAGES.values():
+        for language, is_run, code in blocks(page.read_text(encoding="utf-8")):
             if not is_run and language == "console":
                 for line in code.splitlines():
                     if line.startswith("$ "):  # the others are what it prints
                         check_command(line.removeprefix("$ "), monkeypatch)
-
-
-def test_a_command_that_is_not_there_is_seen(monkeypatch):
-    for line in ("make dmeo", "pip install onegrad[tourch]", "python benchmarks/none.py", "ls"):
-        with pytest.raises(AssertionError):
-            check_command(line, monkeypatch)
-    with pytest.raises(SystemExit):
-        check_command("onegrad predict --alhpa 3", monkeypatch)
 
 
 def anchors(text: str) -> set[str]:
@@ -315,9 +287,3 @@ def test_a_wrong_output_is_seen():
     assert agrees("a 0.5767 ± 0.0022\n", "a   0.577 ± 0.0022\n")
     for shown in ("a 0.5797 ± 0.0022", "b 0.5767 ± 0.0022", "a 0.5767"):
         assert not agrees("a 0.5767 ± 0.0022\n", shown)
-
-
-def test_the_readme_has_four_examples_with_their_outputs():
-    found = [b for b in blocks(PAGES["README.md"].read_text(encoding="utf-8")) if b[0] == "python"]
-    assert len(found) == 4
-    assert sum(len(shown_values(code)) for _, _, code in found) >= 6
