@@ -181,7 +181,7 @@ def test_a_refusal_names_the_place():
             resolve(text, "teacher")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.one_of(st.text(max_size=60), st.text("Hx0123456789+-*/^()@.e sqrt", max_size=60)))
 @example("H1" + "0" * 300)
 def test_anything_parses_or_complains(text):
