@@ -68,7 +68,7 @@ def test_a_list_of_ratios_is_a_curve(capsys):
 
 
 def test_a_value_and_a_formula_may_start_with_a_minus(capsys):
-    words = ["--n", "60", "--d", "30", "--N", "40", "--theory", "random-features"]
+    words = ["--n", "600", "--d", "300", "--N", "400", "--theory", "random-features"]
     for option, alphas in (
         ("--alpha -0.2:0.2:3", [-0.2, 0.0, 0.2]),
         ("--alpha -.1,0.1", [-0.1, 0.1]),
@@ -78,6 +78,6 @@ def test_a_value_and_a_formula_may_start_with_a_minus(capsys):
         found = json_of(capsys, "predict", *words, *option.split())
         assert [row["alpha"] for row in found["results"]] == pytest.approx(alphas), option
     for teacher in ("-H1", "-(H1 + H2)", "-0.5*H1 + H2"):
-        found = json_of(capsys, "predict", *words, "--teacher", teacher)
+        found = json_of(capsys, "predict", *words, "--eta", "0", "--teacher", teacher)
         assert found["problem"]["teacher"] == teacher
     assert json_of(capsys, "exponents", "-H3")["results"][0]["information"] == 3
