@@ -40,13 +40,15 @@ def test_budgets_are_in_order_and_what_is_asked_for_is_given():
     assert sized(50, width=2000).width == 2000
 
 
-def test_a_wide_layer_is_made_of_several_searches():
+def test_a_wide_layer_is_made_of_several_searches(monkeypatch):
+    for name, width in (("SEARCH_WIDTH", 60), ("MAX_SINGLE_SEARCH", 100)):
+        monkeypatch.setattr(f"onegrad.tables.first_layer.alternating.{name}", width)
     with blas_threads(1):  # searches one after the other
-        model = og.AlternatingRegressor(1300, rounds=1, random_state=0).fit(X, Y)
+        model = og.AlternatingRegressor(130, rounds=1, random_state=0).fit(X, Y)
     (member,) = model.fitted_.members
-    assert member.layer.W.shape == (1300, 3)
+    assert member.layer.W.shape == (130, 3)
     with blas_threads(2):
-        again = og.AlternatingRegressor(1300, rounds=1, random_state=0).fit(X, Y)
+        again = og.AlternatingRegressor(130, rounds=1, random_state=0).fit(X, Y)
     np.testing.assert_array_equal(again.fitted_.layers[0].W, member.layer.W)
     trials = model.fitted_.statistics.trials
     assert {t.get("search") for t in trials} == {0, 1, 2, None}
@@ -54,9 +56,9 @@ def test_a_wide_layer_is_made_of_several_searches():
     assert len(first["round"]) == 3
     pooled = [t["score"] for t in trials if "search" not in t]
     assert model.held_out_loss_ == min(pooled)
-    assert "1300 neurons" in str(model.report())
+    assert "130 neurons" in str(model.report())
     spectrum = model.spectrum_
-    assert len(spectrum.learned) == 1303
+    assert len(spectrum.learned) == 133
     assert (np.diff(spectrum.untrained) <= 0).all()
 
 
