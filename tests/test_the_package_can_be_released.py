@@ -1,12 +1,10 @@
-"""One version, one changelog, every command tried out by `make dist`, every Python named."""
+"""One version, which the changelog starts with, and every Python named."""
 
 import re
 import tomllib
 from pathlib import Path
 
 import onegrad as og
-import try_distributions
-from onegrad.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -29,16 +27,7 @@ def test_the_changelog_starts_with_this_version():
     assert sections[0] == og.__version__.removesuffix(".dev0")
 
 
-def test_every_command_is_tried_out():
-    used = {command.split()[0] for command in try_distributions.COMMANDS}
-    assert set(COMMANDS) - used == {"explore"}  # served by a step of its own
-    assert used - set(COMMANDS) == {"--version"}
-
-
 def test_every_supported_python_is_a_classifier():
     named = re.findall(r"Python :: 3\.(\d+)", "\n".join(PROJECT["classifiers"]))
     least = int(re.fullmatch(r">=3\.(\d+)", PROJECT["requires-python"])[1])
-    assert [int(minor) for minor in named] == list(range(least, least + len(named)))
-    assert "Typing :: Typed" in PROJECT["classifiers"]
-    assert (ROOT / "src" / "onegrad" / "py.typed").exists()
-    assert PROJECT["license"] == "BSD-3-Clause" and (ROOT / PROJECT["license-files"][0]).exists()
+    assert named and [int(minor) for minor in named] == list(range(least, least + len(named)))

@@ -2,9 +2,7 @@
 
 import itertools
 import json
-import pickle
 
-import numpy as np
 import pytest
 
 import onegrad as og
@@ -13,14 +11,6 @@ from onegrad.explorer.controls import control_table, read_problem
 from onegrad.theory import THEORIES, Theory
 
 PROBLEM = read_problem({})
-
-
-def test_a_problem_with_a_formula_reaches_another_process() -> None:
-    for teacher in ("tanh(2*x)", "relu(x) + 0.1*x^2", "x^3 - 3*x"):
-        problem = read_problem({"teacher": teacher})
-        copy = pickle.loads(pickle.dumps(problem))
-        assert copy == problem
-        assert copy.sigma_star(np.array([0.7])) == problem.sigma_star(np.array([0.7])), teacher
 
 
 def test_ratios_and_sizes_say_the_same() -> None:
