@@ -33,7 +33,6 @@ def test_the_reference_lists_every_public_name():
     assert set(og.__all__) <= set(LISTED) and len(LISTED) == len(set(LISTED))
 
 
-@pytest.mark.full
 def test_every_name_has_an_example_that_is_true():
     for name in LISTED:
         package, _, word = f"onegrad.{name}".rpartition(".")
