@@ -1,4 +1,4 @@
-"""Texts are read and written as UTF-8, whatever the locale: sources and pages have Greek letters."""
+"""Texts are read and written as UTF-8 in every locale: sources and pages have Greek letters."""
 
 import ast
 from pathlib import Path
