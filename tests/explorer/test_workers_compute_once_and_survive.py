@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -17,6 +16,16 @@ def workers() -> Iterator[Workers]:
     workers = Workers(1)
     yield workers
     workers.stop()
+
+
+@pytest.mark.full
+def test_points_go_before_curves(workers) -> None:
+    async def scene() -> tuple[bytes, bytes]:
+        return await workers.compute_now(os.nice, 0), await workers.compute(os.getpriority, 0, 0)
+
+    workers.cache.max_bytes = 0
+    point, curve = map(int, asyncio.run(scene()))
+    assert point == os.nice(0) < curve
 
 
 @pytest.mark.full
@@ -84,7 +93,7 @@ def test_what_is_remembered_is_bounded_by_bytes() -> None:
 
 
 def test_a_simulation_keeps_its_newest_answers_only() -> None:
-    job = Job("page", None, None, began=time.monotonic())  # type: ignore[arg-type]
+    job = Job("page")
     for i in range(1, 501):
         job.receive({"progress": i / 1000, "found": {"axis": ("alpha", "n")[i % 2], "points": [i]}})
     assert len(job.newest) == 2 and job.count == 500

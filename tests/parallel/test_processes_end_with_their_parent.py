@@ -30,7 +30,7 @@ asyncio.run(Workers(1).compute(work, 0))
 """),
     "a simulation": ("time.sleep(3600)", """
 from onegrad.explorer.simulation_jobs import Simulations
-Simulations(work).start("page", None)
+Simulations(lambda run, call: iter([call(work, run)])).start("page", None)
 time.sleep(3600)
 """),
 }  # fmt: skip

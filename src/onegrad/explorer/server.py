@@ -102,8 +102,7 @@ class Routes:
 
     async def cancel(self, request: Request) -> Response:
         job = self._job(request)
-        if job.status == "running":
-            job.end("cancelled", "Cancelled; the points so far stay.")
+        job.end("cancelled", "Cancelled; the points so far stay.")
         return JSONResponse(job.answer(job.count))
 
     def _job(self, request: Request) -> Job:

@@ -1,23 +1,21 @@
 """Simulations that run beside the server: one per page, each in a process that can be stopped."""
 
-import multiprocessing
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from typing import Any
 
 from onegrad.exceptions import InvalidInput
 from onegrad.explorer.simulation_runs import SimulationRun, simulate_run
-from onegrad.explorer.workers import run_in_background
-from onegrad.parallel.children import end_with_parent
+from onegrad.explorer.workers import SIMULATION_NICENESS, Processes
 
 MAX_RUNNING = 4  # simulations of all pages together
 MAX_FINISHED = 20  # finished simulations whose last answer is kept
 ABANDONED_SECONDS = 20.0  # without a question, after which the page is taken to be gone
 
-Simulate = Callable[[Any], Iterator[dict[str, Any]]]
+Simulate = Callable[[SimulationRun, Callable[..., Any]], Iterator[dict[str, Any]]]
 
 
 class Busy(InvalidInput):
@@ -26,49 +24,44 @@ class Busy(InvalidInput):
 
 @dataclass
 class Job:
-    """One simulation: its process and its answers so far."""
+    """One simulation: its process and its answers so far, which a thread writes."""
 
     page: str
-    process: Any
-    connection: Connection
-    began: float
+    processes: Processes = field(default_factory=lambda: Processes(1, SIMULATION_NICENESS))
+    began: float = field(default_factory=time.monotonic)
+    last_asked: float = field(default_factory=time.monotonic)
     progress: float = 0.0
     count: int = 0  # answers so far
     # the newest answer of each axis, with its number
     newest: dict[str | None, tuple[int, dict[str, Any]]] = field(default_factory=dict)
     status: str = "running"  # running, finished, cancelled, failed
     message: str = "Starting …"
-    last_asked: float = 0.0
 
-    def listen(self) -> None:
-        """Receive what the process has sent."""
+    def work(self, simulate: Simulate, run: SimulationRun) -> None:
+        """Simulate in the process, and keep what that finds."""
         try:
-            while self.status == "running" and self.connection.poll():
-                self.receive(self.connection.recv())
-        except (EOFError, OSError):
-            if self.status == "running":
-                self.end("failed", "The simulation ended unexpectedly.")
+            for answer in simulate(run, self.processes.call):
+                self.receive(answer)
+            self.end("finished", f"Simulated in {time.monotonic() - self.began:.0f} s.")
+        except Exception as error:
+            line = " ".join(str(error).split()) or type(error).__name__
+            self.end("failed", line[:500])
 
-    def receive(self, message: dict[str, Any]) -> None:
-        """Take in one message of the process."""
+    def receive(self, answer: dict[str, Any]) -> None:
+        """Take in one answer; its number is counted last, as the page may ask meanwhile."""
+        self.progress = answer["progress"]
+        self.newest[answer["found"].get("axis")] = (self.count + 1, answer["found"])
+        self.count += 1
         seconds = time.monotonic() - self.began
-        if "error" in message:
-            self.end("failed", message["error"])
-        elif message.get("finished"):
-            self.end("finished", f"Simulated in {seconds:.0f} s.")
-        else:
-            self.progress = message["progress"]
-            self.count += 1
-            self.newest[message["found"].get("axis")] = (self.count, message["found"])
-            remaining = seconds / self.progress - seconds
+        remaining = seconds / self.progress - seconds
+        if self.status == "running":
             self.message = f"{100 * self.progress:.0f} % done, about {remaining:.0f} s left"
 
     def end(self, status: str, message: str) -> None:
-        """End the process, unless it has finished."""
-        self.status, self.message = status, message
-        if self.process.is_alive() and status != "finished":
-            self.process.terminate()
-        self.connection.close()
+        """End the process, unless the simulation has ended already."""
+        if self.status == "running":
+            self.status, self.message = status, message
+            self.processes.stop()
 
     def answer(self, since: int) -> dict[str, Any]:
         """Return the state and the newest answers after the first `since`."""
@@ -77,7 +70,7 @@ class Job:
             "message": self.message,
             "progress": self.progress,
             "seen": self.count,
-            "found": [answer for number, answer in self.newest.values() if number > since],
+            "found": [answer for number, answer in [*self.newest.values()] if number > since],
         }
 
 
@@ -87,7 +80,6 @@ class Simulations:
     def __init__(self, simulate: Simulate = simulate_run) -> None:
         self.simulate = simulate
         self.jobs: dict[str, Job] = {}
-        self._context = multiprocessing.get_context("spawn")
 
     def start(self, page: str, run: SimulationRun) -> str:
         """Start a run and return the name of its job."""
@@ -98,29 +90,21 @@ class Simulations:
         if len(running) >= MAX_RUNNING:
             problem = f"{MAX_RUNNING} simulations are running already; try again later"
             raise Busy("seeds", problem=problem)
-        ours, theirs = self._context.Pipe(duplex=False)
-        process = self._context.Process(
-            target=_work, args=(theirs, self.simulate, run), daemon=True, name="onegrad-simulation"
-        )
-        process.start()
-        theirs.close()
-        name, now = secrets.token_urlsafe(12), time.monotonic()
-        self.jobs[name] = Job(page, process, ours, began=now, last_asked=now)
+        name, job = secrets.token_urlsafe(12), Job(page)
+        self.jobs[name] = job
+        threading.Thread(target=job.work, args=(self.simulate, run), daemon=True).start()
         return name
 
     def get(self, name: str) -> Job | None:
-        """Return a job with everything that its process has sent."""
+        """Return a job, which its page has now asked about."""
         if (job := self.jobs.get(name)) is not None:
             job.last_asked = time.monotonic()
-            job.listen()
         return job
 
     def tidy(self) -> None:
         """Stop the simulations of pages that are gone, and forget old answers."""
-        now = time.monotonic()
         for job in self.jobs.values():
-            job.listen()
-            if job.status == "running" and now - job.last_asked > ABANDONED_SECONDS:
+            if time.monotonic() - job.last_asked > ABANDONED_SECONDS:
                 job.end("cancelled", "The page went away.")
         ended = [name for name, job in self.jobs.items() if job.status != "running"]
         for name in ended[: max(0, len(ended) - MAX_FINISHED)]:
@@ -129,22 +113,4 @@ class Simulations:
     def stop(self) -> None:
         """Cancel every simulation."""
         for job in self.jobs.values():
-            if job.status == "running":
-                job.end("cancelled", "The server stopped.")
-
-
-def _work(connection: Connection, simulate: Simulate, run: SimulationRun) -> None:
-    """Run in the process: simulate and report, behind the work of the pages."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None and parent.pid is not None
-    end_with_parent(parent.pid)
-    run_in_background(10)
-    try:
-        for message in simulate(run):
-            connection.send(message)
-        connection.send({"finished": True})
-    except BrokenPipeError:
-        return  # the server is gone
-    except Exception as error:
-        line = " ".join(str(error).split()) or type(error).__name__
-        connection.send({"error": line[:500]})
+            job.end("cancelled", "The server stopped.")

@@ -1,6 +1,7 @@
 """The runs of the Simulate button: networks seed by seed, each answer better than the last."""
 
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,18 +88,23 @@ def _resized(run: SimulationRun) -> list[Problem]:
     return [problem_at(run.problem, run.axis, ratio) for ratio in SIMULATED_RATIOS]
 
 
-def simulate_run(run: SimulationRun) -> Iterator[dict[str, Any]]:
-    """Yield, after every network, the fraction done and the averages so far."""
+def simulate_run(
+    run: SimulationRun, call: Callable[..., Any] = operator.call
+) -> Iterator[dict[str, Any]]:
+    """Yield, after every network, the fraction done and the averages so far.
+
+    `call` trains a network: it returns the value of a function, here or from another process.
+    """
     # every part early, precision later
     rounds = [(part, seed) for seed in range(run.seeds) for part in run.parts]
     networks: dict[str, list[Any]] = {part: [] for part in PARTS}
     for done, (part, seed) in enumerate(rounds, start=1):
         if part == "step":
-            networks[part].append(_features_at_step(run, seed))
+            networks[part].append(call(_features_at_step, run, seed))
             summary = _average_features(networks[part])
         else:
             axis = "alpha" if part == "alpha" else run.axis
-            networks[part].append(_errors_along(run, axis, seed))
+            networks[part].append(call(_errors_along, run, axis, seed))
             summary = _average_errors(axis, networks[part])
         yield json_values({"progress": done / len(rounds), "found": summary})
 

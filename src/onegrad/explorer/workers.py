@@ -4,32 +4,18 @@ An answer becomes JSON once, where it is computed, and is kept and sent as these
 """
 
 import asyncio
-import functools
 import json
 import os
-import signal
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
-
-from threadpoolctl import threadpool_limits
 
 from onegrad.exceptions import NotConverged
 from onegrad.parallel.children import MAX_ATTEMPTS, Attempt, Child
 from onegrad.parallel.cores import core_count
 
-# Of curves and networks: browser, server and single points go first, and so do simulations (10).
-BACKGROUND_NICENESS = 15
-
-
-@functools.cache
-def run_in_background(niceness: int) -> None:
-    """Use one core, let programs of less niceness go first, and leave Ctrl-C to the parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threadpool_limits(1)
-    if hasattr(os, "nice"):
-        os.nice(niceness)
+# Browser, server and single points go first, then simulations, then curves and networks.
+SIMULATION_NICENESS, BACKGROUND_NICENESS = 10, 15
 
 
 class AnswerCache:
@@ -37,22 +23,26 @@ class AnswerCache:
 
     def __init__(self, max_bytes: int = 64 * 2**20) -> None:
         self.max_bytes, self.bytes = max_bytes, 0
-        self._answers: OrderedDict[str, bytes] = OrderedDict()
+        self._answers: dict[str, bytes] = {}  # the newest last
 
     def get(self, question: str) -> bytes | None:
         """Return the answer if it is kept."""
-        if question in self._answers:
-            self._answers.move_to_end(question)
-        return self._answers.get(question)
+        answer = self._answers.pop(question, None)
+        if answer is not None:
+            self._answers[question] = answer
+        return answer
 
     def keep(self, question: str, answer: bytes) -> None:
         """Keep an answer; those used least recently make room for it."""
         if question in self._answers:  # asked twice before it was computed
-            self.bytes -= _size(question, self._answers.pop(question))
+            self._forget(question)
         self._answers[question] = answer
         self.bytes += _size(question, answer)
         while self.bytes > self.max_bytes and len(self._answers) > 1:
-            self.bytes -= _size(*self._answers.popitem(last=False))
+            self._forget(next(iter(self._answers)))
+
+    def _forget(self, question: str) -> None:
+        self.bytes -= _size(question, self._answers.pop(question))
 
 
 def _size(question: str, answer: bytes) -> int:
@@ -67,16 +57,16 @@ class Workers:
 
     def __init__(self, count: int | None = None) -> None:
         self.count = count or min(2, core_count())
-        in_background = functools.partial(_call, niceness=BACKGROUND_NICENESS)
-        self._background = Processes(self.count, in_background)
-        self._foreground = Processes(2, _call)  # more, for number and spectrum of a moving slider
+        self._background = Processes(self.count, BACKGROUND_NICENESS)
+        self._foreground = Processes(2)  # more, for number and spectrum of a moving slider
         self._own_thread = ThreadPoolExecutor(1)
         self.cache = AnswerCache()
 
     def warm(self) -> None:
-        """Start the processes before the first question."""
-        self._foreground.warm()
-        self._background.warm()
+        """Start the processes before the first question, with the libraries that it needs."""
+        for processes in (self._foreground, self._background):
+            for _ in range(processes.count):
+                processes.submit(_import_theory)
 
     async def compute(self, function: Callable[..., Any], *arguments: Any) -> bytes:
         """Return the value of a function as JSON, computed in another process."""
@@ -88,8 +78,7 @@ class Workers:
 
     async def compute_here(self, function: Callable[..., Any], *arguments: Any) -> bytes:
         """Return it computed in this process, one at a time: for what takes little."""
-        thread = self._own_thread
-        return await self._cached(lambda *q: thread.submit(to_json, *q), function, *arguments)
+        return await self._cached(self._own_thread.submit, function, *arguments)
 
     async def _cached(
         self, submit: Callable[..., Future[bytes]], function: Callable[..., Any], *arguments: Any
@@ -97,7 +86,7 @@ class Workers:
         question = f"{function.__name__}{arguments!r}"
         answer = self.cache.get(question)
         if answer is None:
-            answer = await asyncio.wrap_future(submit(function, *arguments))
+            answer = await asyncio.wrap_future(submit(to_json, function, *arguments))
             self.cache.keep(question, answer)
         return answer
 
@@ -111,28 +100,21 @@ class Workers:
 class Processes:
     """Threads that each wait for a process, which is replaced when it is killed."""
 
-    def __init__(self, count: int, call: Callable[..., bytes]) -> None:
-        self.count = count
-        self._call = call
+    def __init__(self, count: int, niceness: int = 0) -> None:
+        self.count, self._niceness = count, niceness
         self._threads = ThreadPoolExecutor(count)
         self._children: set[Child] = set()
         self._idle: list[Child] = []
         self._stopped = False
 
-    def warm(self) -> None:
-        """Start them all, with the libraries that their first question needs."""
-        for _ in range(self.count):
-            self.submit(_import_theory)
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Return the future value of a function, from a process."""
+        return self._threads.submit(self.call, function, *arguments)
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[bytes]:
-        """Return the future JSON of a function's value."""
-        return self._threads.submit(self._compute, function, *arguments)
-
-    def _compute(self, function: Callable[..., Any], *arguments: Any) -> bytes:
-        """Return the JSON from a process; from a fresh one if that is killed meanwhile."""
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return its value from a process; from a fresh one if that is killed meanwhile."""
         for _ in range(MAX_ATTEMPTS):
-            child = self._idle.pop() if self._idle else Child(self._call)
-            self._children.add(child)
+            child = self._idle.pop() if self._idle else self._start()
             if self._stopped:
                 child.end()
                 break
@@ -144,18 +126,24 @@ class Processes:
                 raise
             if results is not None:
                 self._idle.append(child)
-                return bytes(results[0])
+                return results[0]
             self._children.discard(child)
         raise NotConverged("the process that computed this was ended")
+
+    def _start(self) -> Child:
+        child = Child(_call)
+        ours = os.getpriority(os.PRIO_PROCESS, 0)
+        os.setpriority(os.PRIO_PROCESS, child.process.pid, ours + self._niceness)
+        self._children.add(child)
+        return child
 
     def stop(self) -> None:
         """End them without waiting for what they compute."""
         self._stopped = True
         for child in list(self._children):
             child.process.kill()
-        self._threads.shutdown(wait=True, cancel_futures=True)
-        for child in self._idle:
-            child.end()
+            child.process.wait()
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def to_json(function: Callable[..., Any], *arguments: Any) -> bytes:
@@ -164,10 +152,9 @@ def to_json(function: Callable[..., Any], *arguments: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
-def _call(question: tuple[Callable[..., Any], tuple[Any, ...]], niceness: int = 0) -> bytes:
-    run_in_background(niceness)
+def _call(question: tuple[Callable[..., Any], tuple[Any, ...]]) -> Any:
     function, arguments = question
-    return to_json(function, *arguments)
+    return function(*arguments)
 
 
 def _import_theory() -> None:
