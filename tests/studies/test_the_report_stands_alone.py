@@ -65,7 +65,7 @@ options.theory = "uniform"
 
 
 def _example() -> str:
-    """The module that docs/add_a_figure.md walks through."""
+    """The module that docs/add_a_figure.md explains."""
     page = Path(__file__).parents[2] / "docs" / "add_a_figure.md"
     code, _ = re.findall(r"```python[^\n]*\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     return textwrap.dedent(code)

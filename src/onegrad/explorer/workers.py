@@ -33,7 +33,7 @@ class AnswerCache:
         return answer
 
     def keep(self, question: str, answer: bytes) -> None:
-        """Keep an answer; those used least recently make room for it."""
+        """Keep an answer; those used least recently are dropped for it."""
         if question in self._answers:  # asked twice before it was computed
             self._forget(question)
         self._answers[question] = answer

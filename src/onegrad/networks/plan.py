@@ -26,7 +26,7 @@ NETWORK_MODELS = ("trained", "random-features")  # their features are made witho
 
 MAX_SEED_COUNT = 10**7
 MIN_REPEATED, REPEATED_PART = 2, 64  # networks that are repeated in float64: two, or one in 64
-MEMORY_FRACTION = 0.8  # of the free memory that a run may take: room for others; not tuned
+MEMORY_FRACTION = 0.8  # of the free memory that a run may take; the rest is for others; not tuned
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def cluster_map(
 
     # a second task waits at each thread while the result of its first travels
     def submit(size: int) -> None:
-        """Submit as many tasks of `size` items as the window has room for, at least one."""
+        """Submit as many tasks of `size` items as the window holds, at least one."""
         window = 2 * max(1, int(sum(client.nthreads().values())))
         for _ in range(max(1, window - len(in_flight))):
             if task := list(islice(source, size)):

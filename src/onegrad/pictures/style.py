@@ -179,7 +179,7 @@ def mark_thresholds(ax: Any, *, low: float = 0.0, high: float = 0.5) -> None:
     """Mark each exponent (k - 1)/(2k), between both ends, at which spike k is added."""
     # several plots on the same axes mark each threshold once
     already_marked = {line.get_gid() for line in ax.get_lines()}
-    named = -math.inf  # where the last name stands: the next one leaves it room
+    named = -math.inf  # where the last name stands: the next one does not cover it
     for k, text in enumerate(("0", "1/4", "1/3", "3/8"), start=1):
         value, name = (k - 1) / (2 * k), f"threshold-{k}"
         if low < value < high and name not in already_marked:

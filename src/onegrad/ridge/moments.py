@@ -17,7 +17,7 @@ from onegrad.arrays import Array, Ops, namespace, ops_of, symmetric
 from onegrad.exceptions import InvalidInput
 
 # Grid of a feature: 2^-14 of its root mean square. Rounding adds noise of at most 6e-10 of its mean
-# square, below the smallest ridge that estimators try (1e-9); more bits leave room for fewer rows.
+# square, below the smallest ridge that estimators try (1e-9); more bits allow fewer rows.
 FEATURE_BITS = 14
 TARGET_BITS = 18  # grid of a target
 MAX_UNITS = 2.0**53  # whole numbers up to it are exact in float64

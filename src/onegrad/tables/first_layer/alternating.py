@@ -9,7 +9,7 @@ leaves unexplained:
    varies;
 2. the neurons whose removal would cost most stay: :math:`|a_i|^2/[(G+\lambda)^{-1}]_{ii}` is what
    the penalised loss grows by without neuron i;
-3. the others make room for new ones, drawn with the metric in several ways (:mod:`.neurons`); of
+3. the others are replaced by new ones, drawn with the metric by several laws (:mod:`.neurons`); of
    every few entrants the one that fits the residual best comes in.
 
 Everything is judged on held-out rows. Inputs come on two scales, and searches take turns on them:

@@ -97,7 +97,7 @@ class NumericTargets:
         return np.minimum(self.low, self.far_y.min(0)), np.maximum(self.high, self.far_y.max(0))
 
     def widened(self, y: Floats, keys: RowKeys | None) -> NumericTargets:
-        """Return the targets with bounds that leave room for the rows of y (n, K), too.
+        """Return the targets with bounds that also include the rows of y (n, K).
 
         Until rows with their keys are gone; without keys, for ever.
         """

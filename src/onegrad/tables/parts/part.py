@@ -116,11 +116,11 @@ class Part(ABC):
 class RowPart(Part):
     """A part that rows join as they come to the model, and that forgets those that leave it."""
 
-    rows: Any  # that it knows: values which add and subtract
+    rows: Any  # the state that rows contributed: values which add and subtract
 
     @abstractmethod
     def rows_of(self, keys: RowKeys, z: Floats, t: Floats, w: Floats) -> Any:
-        """Return what it knows of rows: of their keys, scaled inputs, targets and weights."""
+        """Return the state that these rows contribute: a value that adds and subtracts."""
 
     @abstractmethod
     def with_rows(self, rows: Any) -> Self:
