@@ -18,6 +18,20 @@ def with_a_step(points: Points) -> Points:
     return Points(p for p in points if p.problem.step > 0)
 
 
+def with_legends(figure: Any, columns: int, theory: str | None = None) -> Any:
+    """Return the figure with a legend above each panel, the line of a theory as its last entry."""
+    for ax in figure.axes:
+        if theory is not None:
+            style.legend_entry(ax, theory)
+        style.legend(ax, columns)
+    return figure
+
+
+def values_at(curve: Curve, *positions: float) -> list[float]:
+    """Return the values of a curve at some positions, on lines between its points."""
+    return [float(y) for y in np.interp(positions, curve.x, curve.y)]
+
+
 def gains(points: Points, *errors: str) -> Points:
     """Return errors before the step minus those after it, of the same networks or theory."""
     untrained, gained = {p.problem.N: p.values for p in points if p.problem.step == 0}, []

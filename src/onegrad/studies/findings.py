@@ -41,10 +41,11 @@ class Estimate(NamedTuple):
         return cls(float(np.mean(values)), float(standard_error(values)), len(values) - 1)
 
     @classmethod
-    def at(cls, curve: Curve, index: int) -> Self:
-        """Return the value of a curve at one of its positions."""
+    def along(cls, curve: Curve) -> list[Self]:
+        """Return the values of a curve, in order."""
         freedom = np.broadcast_to(curve.freedom, curve.y.shape)
-        return cls(float(curve.y[index]), float(curve.se[index]), float(freedom[index]))
+        triples = np.stack([curve.y, curve.se, freedom], 1).tolist()
+        return [cls(*triple) for triple in triples]
 
     @property
     def z(self) -> float:

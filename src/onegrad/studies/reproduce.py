@@ -13,14 +13,7 @@ from typing import Any
 from onegrad.exceptions import InvalidInput
 from onegrad.experiments.checks import Headline
 from onegrad.experiments.grid import shard, store_part
-from onegrad.experiments.report.page import (
-    REPORT,
-    Page,
-    Section,
-    Sizes,
-    study_page,
-    write_report,
-)
+from onegrad.experiments.report.page import REPORT, Page, Section, Sizes, study_page, write_report
 from onegrad.experiments.results import Results
 from onegrad.experiments.runner import RunOptions, Summary, commit, executor, run_cells
 from onegrad.experiments.spec import Spec

@@ -1,8 +1,8 @@
 """The measures of studies by name: a function of a cell, and the options that it reads."""
 
 from onegrad.experiments.measure import Measure
-from onegrad.studies.measures import adversarial_inputs as adversaries
 from onegrad.studies.measures import (
+    adversarial_inputs,
     many_steps,
     matrices,
     standard,
@@ -24,8 +24,8 @@ MEASURES = {
     "gradient": Measure(matrices.gradient),
     "gradient-norms": Measure(matrices.gradient_norms),
     "spiked-distance": Measure(matrices.spiked_distance),
-    "adversarial": Measure(adversaries.adversarial, options=("n_test",)),
-    "gradient-theory": Measure(adversaries.gradient_theory, seeded=False),
+    "adversarial": Measure(adversarial_inputs.adversarial, options=("n_test",)),
+    "gradient-theory": Measure(adversarial_inputs.gradient_theory, seeded=False),
     "drawn-cosine": Measure(matrices.drawn_cosine, options=("draws",)),
     "step-errors": Measure(steps.step_errors, options=("n_test",)),
     "trajectories": Measure(many_steps.trajectories, options=("scaling",)),

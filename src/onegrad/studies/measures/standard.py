@@ -9,12 +9,7 @@ import numpy as np
 from onegrad.arrays import get_ops
 from onegrad.exceptions import AssumptionWarning, InvalidInput
 from onegrad.experiments.cell import Cell
-from onegrad.experiments.measure import (
-    CellValues,
-    arguments_of,
-    option_of,
-    seeds_of,
-)
+from onegrad.experiments.measure import CellValues, arguments_of, option_of, seeds_of
 from onegrad.networks import simulate
 from onegrad.networks import spectrum as measured_spectrum
 from onegrad.networks.plan import random_source

@@ -6,7 +6,7 @@ import numpy as np
 
 from onegrad.experiments import Check, Point, Points, Results, check
 from onegrad.pictures import style
-from onegrad.studies.drawing import curve_through, joined
+from onegrad.studies.drawing import curve_through, joined, with_legends
 from onegrad.studies.findings import (
     BestPoint,
     Estimate,
@@ -36,9 +36,7 @@ def draw(results: Results) -> Any:
     slope = results["trained"][0].problem.sigma_star.slope_second_moment
     style.level(right, slope, "the teacher's own")
     right.set(xlabel=r"step exponent $\alpha$", ylabel=r"mean of $|\nabla f|^2$", ylim=(0, None))
-    for ax in (left, right):
-        style.legend(ax, 3)
-    return figure
+    return with_legends(figure, 3)
 
 
 def best_penalties(points: Points) -> list[BestPoint]:

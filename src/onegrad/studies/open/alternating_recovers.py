@@ -50,9 +50,7 @@ def _row(point: Point) -> dict[str, Any]:
         "d": point.problem.d,
         "n": point.problem.n,
         "rounds": Estimate.of(values["overlap"]),
-        "spectral": Estimate.of(values["spectral"]),
-        "tanh": Estimate.of(values["tanh"]),
-        "risk": Estimate.of(values["risk"]),
+        **{name: Estimate.of(values[name]) for name in ("spectral", "tanh", "risk")},
         "difference": paired_difference(values["overlap"], values["tanh"]),
         "gain": paired_difference(values["tanh"], values["spectral"]),
     }

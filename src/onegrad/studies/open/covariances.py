@@ -4,7 +4,7 @@ from typing import Any
 
 from onegrad.experiments import Results, comparison_of
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import errors_against, relative_difference
+from onegrad.studies.drawing import errors_against, relative_difference, with_legends
 from onegrad.studies.findings import Estimate, Facts, largest_deviation, trend
 
 
@@ -33,10 +33,7 @@ def draw(results: Results) -> Any:
     left.set(xlabel=style.STEP_EXPONENT, ylabel="test error")
     right.set(xlabel="d", ylabel="test error / isotropic inputs − 1")
     style.log_axis(right, "x", results.joined("networks", "growing").levels("d"))
-    for ax in (left, right):
-        style.legend_entry(ax, "uniform theory")
-        style.legend(ax, 2)
-    return figure
+    return with_legends(figure, 2, "uniform theory")
 
 
 checks = comparison_of({"networks": "uniform"}, ("train", "test"))
@@ -49,7 +46,7 @@ def facts(results: Results) -> Facts:
     rows, slopes, off = [], [], []
     for law in networks.distinct("inputs")[1:]:
         measured, predicted = by_size(results, law)
-        changes = [Estimate.at(measured, i) for i in range(len(sizes))]
+        changes = Estimate.along(measured)
         slopes.append({"law": law, "line": trend(sizes, changes)})
         for i, point in enumerate(networks.where(inputs=law, alpha=alpha).ordered("d")):
             test, d = Estimate.of(point.values["test"]), point.problem.d

@@ -4,7 +4,7 @@ from typing import Any
 
 from onegrad.experiments import Points, Results
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import best_penalty, curve_through, joined, seed_curve
+from onegrad.studies.drawing import best_penalty, curve_through, joined, seed_curve, with_legends
 from onegrad.studies.findings import Facts, lowest_point, paired_difference, smallest, trend
 
 LAYERS = {
@@ -44,8 +44,7 @@ def alignments(results: Results, name: str, k: int) -> Curve:
 
 def draw(results: Results) -> Any:
     """Draw errors against the exponent, the difference against d, and the alignments."""
-    figure, axes = style.panels(3, width=3.9, height=3.8)
-    left, middle, right = axes[0]
+    figure, ((left, middle, right),) = style.panels(3, width=3.9, height=3.8)
     sizes = results["networks"].levels("d")
     points = results["networks"].where(d=sizes[-1])
     for i, (kind, label) in enumerate(LAYERS.items()):
@@ -66,9 +65,7 @@ def draw(results: Results) -> Any:
     middle.set(xlabel="d", ylabel="lowest test error − that of two layers")
     style.log_axis(middle, "x", sizes)
     right.set(xlabel="step exponent α", ylabel="squared cosine with He₁", ylim=(0, 1))
-    for ax in axes[0]:
-        style.legend(ax, 2)
-    return figure
+    return with_legends(figure, 2)
 
 
 def facts(results: Results) -> Facts:

@@ -6,7 +6,7 @@ import numpy as np
 
 from onegrad.experiments import Point, Results
 from onegrad.pictures import style
-from onegrad.studies.drawing import curve_through
+from onegrad.studies.drawing import curve_through, with_legends
 from onegrad.studies.findings import (
     Estimate,
     Facts,
@@ -29,6 +29,7 @@ from onegrad.studies.measures.training import (
 
 # of the share, by whether one step and full training might be better beyond their grids
 _BOUNDS = {(0, 0): "", (0, 1): "at most ", (1, 0): "at least ", (1, 1): "about "}
+_ERRORS = ("untrained", "one", "five", "full")  # facts, one per method
 _IMAGES = {"digits": "digits", "mnist": "MNIST", "fashion": "Fashion-MNIST", "cifar-10": "CIFAR-10"}
 
 
@@ -41,15 +42,14 @@ def draw(results: Results) -> Any:
         horizontal(left, places, [row[name] for row in table], i, words)
     left.axvline(1.0, color=style.BLACK, linewidth=0.9)
     left.set(xlabel="share of the gain of full training", xlim=(0, 1.35))
-    for i, name in enumerate(("untrained", "one", "five", "full")):
+    for i, name in enumerate(_ERRORS):
         horizontal(right, places, [row[name] for row in table], i, METHODS[i])
     right.set(xlabel="test error / variance of the labels", xlim=(0, None))
     left.set_yticks(places, [row["task"] for row in table])
     right.set_yticks(places, [""] * len(table))
     for ax in (left, right):
         ax.invert_yaxis()
-        style.legend(ax, 2)
-    return figure
+    return with_legends(figure, 2)
 
 
 def horizontal(ax: Any, places: Any, values: list[Estimate], i: int, label: str) -> None:
@@ -70,8 +70,8 @@ def rows(results: Results) -> list[dict[str, Any]]:
 
 
 def _row(task: str, point: Point) -> dict[str, Any]:
-    errors = {method: point.values[f"test_{method}"] for method in METHODS}
-    untrained, one, five, full = errors.values()
+    errors = [point.values[f"test_{method}"] for method in METHODS]
+    untrained, one, five, full = errors
     ends = {method: _at_ends(point, method) for method in ("one-step", "trained")}
     return {
         "task": task,
@@ -81,10 +81,7 @@ def _row(task: str, point: Point) -> dict[str, Any]:
         "bound": _BOUNDS[ends["one-step"] > 0, ends["trained"] > 0],
         "one_ends": ends["one-step"],
         "full_ends": ends["trained"],
-        "untrained": Estimate.of(untrained),
-        "one": Estimate.of(one),
-        "five": Estimate.of(five),
-        "full": Estimate.of(full),
+        **dict(zip(_ERRORS, map(Estimate.of, errors), strict=True)),
         "difference": paired_difference(one, full),
     }
 

@@ -5,7 +5,7 @@ from typing import Any
 from onegrad.arrays import Floats
 from onegrad.experiments import Points, Results, comparison_of
 from onegrad.pictures import style
-from onegrad.studies.drawing import curve_through
+from onegrad.studies.drawing import curve_through, with_legends
 from onegrad.studies.findings import Facts, paired_ratio, trend
 from onegrad.theory.asymptotic.staircase import constant_gain
 
@@ -36,9 +36,7 @@ def draw(results: Results) -> Any:
         style.line(right, curve_through(theory.levels("n"), means), i)
         right.axhline(constant_gain(p), color=style.SERIES[i], linewidth=0.9, linestyle=":")
     right.set(xscale="log", xlabel="n (N = d)", ylabel="gain with a constant / without")
-    for ax in (left, right):
-        style.legend(ax, 2)
-    return figure
+    return with_legends(figure, 2)
 
 
 def gains(points: Points) -> list[Floats]:

@@ -7,14 +7,7 @@ import numpy as np
 from onegrad.experiments import Check, Point, Points, Results
 from onegrad.pictures import style
 from onegrad.studies.drawing import curve_through, joined
-from onegrad.studies.findings import (
-    BestPoint,
-    Estimate,
-    Facts,
-    lowest_point,
-    paired_ratio,
-    trend,
-)
+from onegrad.studies.findings import BestPoint, Estimate, Facts, lowest_point, paired_ratio, trend
 
 LABELS = {
     "plain": "labels as they are",

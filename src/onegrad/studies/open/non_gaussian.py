@@ -5,14 +5,8 @@ from typing import Any
 from onegrad.arrays import Floats
 from onegrad.experiments import Results
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import curve_through, joined, relative_difference
-from onegrad.studies.findings import (
-    Estimate,
-    Facts,
-    largest_deviation,
-    paired_difference,
-    trend,
-)
+from onegrad.studies.drawing import curve_through, joined, relative_difference, with_legends
+from onegrad.studies.findings import Estimate, Facts, largest_deviation, paired_difference, trend
 
 _HEAVY, _MIXTURE = "student-t(3)", "mixture(2)"  # no fourth moment; no independent entries
 _BOUNDED = ("rademacher", "uniform")
@@ -61,13 +55,11 @@ def draw(results: Results) -> Any:
     for ax in (left, middle):
         ax.axhline(0.0, color="#888888", linewidth=0.8, zorder=0)
         style.log_axis(ax, "x", sizes)
-        style.legend(ax, 2)
     left.set(xlabel="d", ylabel="test error / Gaussian inputs − 1", ylim=(-0.12, 0.32))
     middle.set(xlabel="d", ylabel="error with F_ℓ / network − 1")
     right.set(xlabel="d", ylabel="outliers of the features", ylim=(0, None))
     right.set_xticks(results["spikes"].levels("d"))
-    style.legend(right, 2)
-    return figure
+    return with_legends(figure, 2)
 
 
 def facts(results: Results) -> Facts:
@@ -75,9 +67,9 @@ def facts(results: Results) -> Facts:
     points = results["networks"]
     alphas, sizes = points.levels("alpha"), points.levels("d")
     laws = [law for law in points.distinct("inputs") if law != "gaussian"]
-    changes = {law: _estimates(by_size(results, law)) for law in laws}
+    changes = {law: Estimate.along(by_size(results, law)) for law in laws}
     light = [law for law in laws if law != _HEAVY]
-    theorem = {law: _estimates(equivalents(results, law)) for law in ("gaussian", *light)}
+    theorem = {law: Estimate.along(equivalents(results, law)) for law in ("gaussian", *light)}
     counts = {law: outliers(results, law) for law in ("gaussian", *light)}
     d = max(counts["gaussian"])
     rows = []
@@ -105,7 +97,3 @@ def facts(results: Results) -> Facts:
         "slopes": slopes,
         "errors": rows,
     }
-
-
-def _estimates(curve: Curve) -> list[Estimate]:
-    return [Estimate.at(curve, i) for i in range(len(curve.y))]

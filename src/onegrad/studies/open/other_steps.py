@@ -4,7 +4,7 @@ from typing import Any
 
 from onegrad.experiments import Results
 from onegrad.pictures import style
-from onegrad.studies.drawing import best_penalty, curve_through, joined
+from onegrad.studies.drawing import best_penalty, curve_through, joined, with_legends
 from onegrad.studies.findings import Estimate, Facts, lowest_point, paired_change
 from onegrad.studies.measures.steps import KINDS_OF_STEP
 
@@ -20,7 +20,6 @@ def draw(results: Results) -> Any:
         curve = best_penalty(points.where(inputs=laws[0]), f"test_{step}")
         joined(left, curve, i, _NAMES.get(step, step))
     left.set(xlabel="step exponent α", ylabel="test error, best penalty")
-    style.legend(left, 2)
     for i, law in enumerate(laws):
         changes = [row["change"] for row in all_rows if row["law"] == law]
         curve = curve_through(range(len(KINDS_OF_STEP)), [(1 + c.mean, c.se) for c in changes])
@@ -28,8 +27,7 @@ def draw(results: Results) -> Any:
     names = [_NAMES.get(step, step).replace(", ", ",\n") for step in KINDS_OF_STEP]
     right.set_xticks(range(len(KINDS_OF_STEP)), names, rotation=20, fontsize=7)
     right.set(xlabel="step", ylabel="lowest test error / that of the gradient", ylim=(0, None))
-    style.legend(right, 2)
-    return figure
+    return with_legends(figure, 2)
 
 
 def rows(results: Results) -> list[dict[str, Any]]:

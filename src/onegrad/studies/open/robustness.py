@@ -4,7 +4,7 @@ from typing import Any
 
 from onegrad.experiments import Point, Points, Results, comparison_of
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import curve_through, joined
+from onegrad.studies.drawing import curve_through, joined, with_legends
 from onegrad.studies.findings import (
     Estimate,
     Facts,
@@ -40,9 +40,7 @@ def draw(results: Results) -> Any:
     style.log_axis(left, "x", results["student-t"].levels("n"))
     left.set(xlabel="n", ylabel="deviation of the cosine in %")
     right.set(xlabel="energy of the disturbance / of the labels", ylabel="error on clean labels")
-    for ax in (left, right):
-        style.legend(ax, 2)
-    return figure
+    return with_legends(figure, 2)
 
 
 def deviation(point: Point) -> Estimate:

@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from onegrad.arrays import Floats
 from onegrad.experiments import Point, Points, Results
 from onegrad.pictures import Curve, style
 from onegrad.studies.drawing import DISPLAY_NAMES, curve_through
 from onegrad.studies.findings import Estimate, Facts, power_law, trend, unpaired_difference
-from onegrad.theory import TwoStepOutliers, two_step_outliers
+from onegrad.theory import two_step_outliers
 
 SHOWN = 4  # singular values
 
@@ -27,7 +26,7 @@ def draw(results: Results) -> Any:
             style.line(ax, predicted_curve(ordered, k), k)
             curve = curve_through(sizes, [eigenvalue(p, k) for p in ordered])
             style.markers(ax, curve, k, f"{'largest' if k == 0 else f'no. {k + 1}'}")
-        style.level(ax, predicted(ordered[0]).edge, "edge of the bulk")
+        style.level(ax, two_step_outliers(ordered[0].problem).edge, "edge of the bulk")
         style.legend_entry(ax, "theory at n")
         style.log_axis(ax, "x", sizes)
         style.log_axis(ax, "y", [4, 10, 30, 100, 300, 1000])
@@ -37,22 +36,16 @@ def draw(results: Results) -> Any:
     return figure
 
 
-def predicted(point: Point) -> TwoStepOutliers:
-    """Return number and positions of the outliers by theory."""
-    return two_step_outliers(point.problem)
-
-
 def predicted_curve(points: Points, k: int) -> Curve:
     """Return the k-th position against n, where there is one."""
-    positions = [(p.problem.n, predicted(p).positions) for p in points]
+    positions = [(p.problem.n, two_step_outliers(p.problem).positions) for p in points]
     outside = [(n, x[k]) for n, x in positions if len(x) > k]
     return curve_through([n for n, _ in outside], [(x, 0.0) for _, x in outside])
 
 
 def eigenvalue(point: Point, k: int) -> Estimate:
     """Return the k-th largest eigenvalue of W W^T, over networks."""
-    values: Floats = point.values["after"][:, k]
-    return Estimate.of(values)
+    return Estimate.of(point.values["after"][:, k])
 
 
 def growth(points: Points, k: int) -> dict[str, Any]:
@@ -75,15 +68,15 @@ def facts(results: Results) -> Facts:
     return {
         "second": second,
         "third": third,
-        "limit": list(2 * predicted(sine[0]).exponents[:SHOWN]),
+        "limit": list(2 * two_step_outliers(sine[0].problem).exponents[:SHOWN]),
         "relu_third": relu_third,
         "without": unpaired_difference(relu_third, third["measured"]),
         "line": trend(sizes, [eigenvalue(p, 2) for p in sine]),
-        "count": predicted(sine[-1]).number,
+        "count": two_step_outliers(sine[-1].problem).number,
         "coefficients": [
             {
                 "name": DISPLAY_NAMES.get(p.problem.activation, p.problem.activation),
-                "numbers": list(predicted(p).coefficients[:SHOWN]),
+                "numbers": list(two_step_outliers(p.problem).coefficients[:SHOWN]),
             }
             for p in (sine[0], relu[0])
         ],
@@ -92,7 +85,7 @@ def facts(results: Results) -> Facts:
 
 
 def _row(point: Point) -> dict[str, Any]:
-    p, theory = point.problem, predicted(point)
+    p, theory = point.problem, two_step_outliers(point.problem)
     return {
         "activation": DISPLAY_NAMES.get(p.activation, p.activation),
         "first": round(float(np.log(p.step) / np.log(p.n)), 6),

@@ -7,6 +7,7 @@ import numpy as np
 
 from onegrad.experiments import Check, Results, check
 from onegrad.pictures import style
+from onegrad.studies.drawing import with_legends
 from onegrad.studies.findings import Estimate, Facts, power_law
 from onegrad.theory.asymptotic.scalars import Scalars
 from onegrad.theory.direction import direction
@@ -49,9 +50,7 @@ def draw(results: Results) -> Any:
     right.set(xlabel=r"$n$, with $N=n=2d$", ylabel=r"$\|W_1-W_0\|/\|W_0\|$")
     for ax in (middle, right):
         style.log_axis(ax, "x", rest.x.tolist())
-    for ax in (left, middle, right):
-        style.legend(ax, 2)
-    return figure
+    return with_legends(figure, 2)
 
 
 def checks(results: Results) -> list[Check]:
@@ -75,10 +74,9 @@ def checks(results: Results) -> list[Check]:
 def facts(results: Results) -> Facts:
     """Return the rate at which the gradient becomes rank one."""
     rest = results["growing"].curve("n", "rest")
-    rests = [Estimate.at(rest, i) for i in range(len(rest.x))]
     most = results["labels"].ordered("n")[-1]
     return {
-        "exponent": power_law(rest.x.tolist(), rests),
+        "exponent": power_law(rest.x.tolist(), Estimate.along(rest)),
         "cosine": Estimate.of(most.values["cosine"]),
         "ratio": most.problem.n / most.problem.d,
     }

@@ -4,9 +4,9 @@ import math
 from typing import Any
 
 from onegrad.arrays import Floats
-from onegrad.experiments import Check, Points, Results, check
+from onegrad.experiments import Check, Results, check
 from onegrad.pictures import style
-from onegrad.studies.drawing import gains
+from onegrad.studies.drawing import gains, with_legends
 from onegrad.studies.findings import Estimate, Facts
 
 WIDTHS = (0.5, 1.0, 2.0)  # N/d that are drawn on the left
@@ -40,8 +40,7 @@ def draw(results: Results) -> Any:
     for ax in (left, right):
         style.legend_entry(ax, r"Theorem 5, $n\to\infty$")
         ax.plot([], [], "x", color=style.DARK_GREY, label="uniform theory at this size")
-        style.legend(ax, 3)
-    return figure
+    return with_legends(figure, 3)
 
 
 def first_stair(results: Results, width: float) -> float:
@@ -73,22 +72,18 @@ def facts(results: Results) -> Facts:
     slope = math.log(fading.y[-1] / fading.y[-2]) / math.log(fading.x[-1] / fading.x[-2])
     networks = gains(results["networks"], "risk")
     steps, widths = networks.levels("eta"), networks.levels("N")
-    low, high = (Estimate.of(_gain(networks, widths[0], e)) for e in (steps[0], steps[-1]))
-    fall = Estimate.of(_gain(networks, widths[0], eta) - _gain(networks, widths[-1], eta))
+
+    def gain(N: int, eta: float) -> Floats:
+        return networks.where(N=N, eta=eta)[0].values["risk"]
+
+    low, high = (gain(widths[0], step) for step in (steps[0], steps[-1]))
     return {
-        "low": low,
-        "high": high,
-        "growing": Estimate.of(
-            _gain(networks, widths[0], steps[-1]) - _gain(networks, widths[0], steps[0])
-        ),
-        "fading": fall,
+        "low": Estimate.of(low),
+        "high": Estimate.of(high),
+        "growing": Estimate.of(high - low),
+        "fading": Estimate.of(gain(widths[0], eta) - gain(widths[-1], eta)),
         "widths": [N / networks[0].problem.d for N in (widths[0], widths[-1])],
         "steps": [steps[0], steps[-1]],
         "exponent": -slope,
         "eta": eta,
     }
-
-
-def _gain(networks: Points, N: int, eta: float) -> Floats:
-    """Return the gain at a width and a step, one value per seed."""
-    return networks.where(N=N, eta=eta)[0].values["risk"]

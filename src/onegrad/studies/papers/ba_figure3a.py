@@ -5,7 +5,12 @@ from typing import Any
 
 from onegrad.experiments import Points, Results, compare_results, comparison_of
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import errors_against, kernel_bound, relative_difference
+from onegrad.studies.drawing import (
+    errors_against,
+    kernel_bound,
+    relative_difference,
+    with_legends,
+)
 from onegrad.studies.findings import Estimate, Facts, of_point, smallest, unpaired_difference
 
 _AXES = {"n": "sample size $n/d$", "N": "width $N/d$"}
@@ -33,8 +38,7 @@ def draw(results: Results) -> Any:
     style.log_axis(left, "y")
     for ax in (left, right):
         style.log_axis(ax, "x")
-        style.legend(ax, 3)
-    return figure
+    return with_legends(figure, 3)
 
 
 def varied(simulated: Points) -> str:
@@ -64,17 +68,17 @@ def facts(results: Results) -> Facts:
     simulated, bound = results["simulation"], kernel_bound(results["uniform"])
     size, eta = varied(simulated), small_steps(results)[-1]
     gain = relative_gain(simulated, eta, size)
-    first, last = Estimate.at(gain, 0), Estimate.at(gain, -1)
+    gains = Estimate.along(gain)
     above = [of_point(p, "risk").shifted(-bound) for p in simulated if p.problem.step]
     most = simulated.where(eta=simulated.levels("eta")[-1]).ordered(size)[-1]
     return {
         "theorem5_difference": max(differences, default=float("nan")),
         "above_bound": smallest(above),
         "beyond": Estimate(bound - most.mean("risk"), most.se("risk"), most.seeds - 1),
-        "gain": smallest([Estimate.at(gain, i) for i in range(len(gain.x))]),
-        "fading": unpaired_difference(first, last),
-        "first": first,
-        "last": last,
+        "gain": smallest(gains),
+        "fading": unpaired_difference(gains[0], gains[-1]),
+        "first": gains[0],
+        "last": gains[-1],
         "eta": eta,
         "ratios": [gain.x[0], gain.x[-1]],
     }

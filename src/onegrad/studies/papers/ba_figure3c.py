@@ -7,7 +7,7 @@ import numpy as np
 
 from onegrad.experiments import Results, comparison_of
 from onegrad.pictures import style
-from onegrad.studies.drawing import kernel_bound
+from onegrad.studies.drawing import kernel_bound, with_legends
 from onegrad.studies.findings import Facts, of_point
 
 
@@ -35,8 +35,7 @@ def draw(results: Results) -> Any:
     style.log_axis(ax, "x", (0.5, 1, 2, 4, 8, 16))
     style.log_axis(ax, "y", (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5))
     ax.set(xlabel="sample size $n/d$", ylabel="prediction risk")
-    style.legend(ax, 5)
-    return figure
+    return with_legends(figure, 5)
 
 
 checks = comparison_of({"simulation": "uniform"}, ("risk",))

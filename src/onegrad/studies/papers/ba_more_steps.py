@@ -5,7 +5,7 @@ from typing import Any
 from onegrad.experiments import Results, comparison_of
 from onegrad.functions.function import Function
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import kernel_bound, relative_difference
+from onegrad.studies.drawing import kernel_bound, relative_difference, with_legends
 from onegrad.studies.findings import Estimate, Facts, power_law
 
 
@@ -30,10 +30,7 @@ def draw(results: Results) -> Any:
     style.markers(pair, results["pair"].curve("steps", "risk"), 0, "ReLU, teacher H₂/√2")
     style.level(pair, float(_quadratic(results).second_moment), "kernel lower bound")
     pair.set(xlabel="maximal gradient steps", ylabel="prediction risk", ylim=(0, None))
-    style.legend(pair, 2)
-    style.legend(left, 2)
-    style.legend(right, 2)
-    return figure
+    return with_legends(figure, 2)
 
 
 def _gaps(results: Results) -> dict[int, Curve]:
@@ -57,7 +54,7 @@ def facts(results: Results) -> Facts:
     """Return the gap after one step and after the last, by d, and how the last falls with d."""
     rows: list[dict[str, Any]] = []
     for d, curve in _gaps(results).items():
-        first, last = Estimate.at(curve, 0), Estimate.at(curve, -1)
+        first, *_, last = Estimate.along(curve)
         rows.append({"d": d, "first": first, "last": last, "steps": int(curve.x[-1])})
     fall = power_law([row["d"] for row in rows], [row["last"] for row in rows])
     energy, by_steps = float(_quadratic(results).second_moment), results["pair"].ordered("steps")

@@ -93,7 +93,8 @@ def facts(results: Results) -> Facts:
     needed = [needed_constant("erf", risk.y[-1], 1 / r) for r, risk in growing.items()]
     activations = []
     for name in ACTIVATIONS:
-        uniform = results[f"{name}-theory"]
+        networks, uniform = results[name], results[f"{name}-theory"]
+        most = networks.where(n=networks.levels("n")[-1], eta=networks.levels("eta")[-1])[0]
         risk, kernel = largest_step(uniform), kernel_bound(uniform)
         below, tau = risk.x[risk.y < kernel], tau_star(name, name).tau
         tested = risk.x >= MIN_ROWS_PER_INPUT
@@ -106,7 +107,7 @@ def facts(results: Results) -> Facts:
                 "passes": len(below) > 0,
                 "passes_at": float(below[0]) if len(below) else math.nan,
                 "covered": Selection.of(y <= bound(name, x, C.mean)),
-                "beyond_kernel": _beyond_kernel(results, name),
+                "beyond_kernel": Estimate.of(kernel - most.values["risk"]),
                 "lowest": x[0],
                 "highest": x[-1],
                 "d": uniform[0].problem.d,
@@ -122,10 +123,3 @@ def facts(results: Results) -> Facts:
         "covers": bool(all_covered.any()),
         "covers_from": int(d[all_covered][0]) if all_covered.any() else 0,
     }
-
-
-def _beyond_kernel(results: Results, name: str) -> Estimate:
-    """Return how far networks with the step and the most rows are below the kernel bound."""
-    networks = results[name]
-    most = networks.where(n=networks.levels("n")[-1], eta=networks.levels("eta")[-1])[0]
-    return Estimate.of(kernel_bound(results[f"{name}-theory"]) - most.values["risk"])

@@ -5,7 +5,7 @@ from typing import Any
 
 from onegrad.experiments import Results, comparison_of
 from onegrad.pictures import style
-from onegrad.studies.drawing import errors_against
+from onegrad.studies.drawing import errors_against, with_legends
 from onegrad.studies.findings import Facts, paired_difference
 
 
@@ -20,21 +20,19 @@ def draw(results: Results) -> Any:
     style.log_axis(ax, "x", (0.5, 1, 2, 5))
     style.log_axis(ax, "y")
     ax.set(xlabel="sample size $n/d$", ylabel="test error")
-    style.legend(ax, 5)
-    return figure
+    return with_legends(figure, 5)
 
 
 def facts(results: Results) -> Facts:
     """Return the bound, which lies below the frame, and the best step at the most rows."""
     simulated = results["simulation"]
     most = simulated.where(n=simulated.levels("n")[-1])
+    *_, second, largest = most.ordered("eta")
     best = min(most, key=lambda p: p.mean("test"))
     return {
         "bound": results["uniform"][0].mean("kernel_bound"),
         "best": best.problem.step / math.sqrt(best.problem.N),
-        "larger_is_worse": paired_difference(
-            most.ordered("eta")[-1].values["test"], most.ordered("eta")[-2].values["test"]
-        ),
+        "larger_is_worse": paired_difference(largest.values["test"], second.values["test"]),
         "ratio": best.problem.n / best.problem.d,
     }
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from onegrad.experiments import Check, Points, Results, compare_results
 from onegrad.pictures import style
-from onegrad.studies.drawing import errors_against
+from onegrad.studies.drawing import errors_against, with_legends
 from onegrad.studies.findings import Estimate, Facts, paired_ratio
 
 _ACCURACY = 0.01  # of the limit, which leaves out corrections of order 1/d
@@ -26,8 +26,7 @@ def draw(results: Results) -> Any:
     style.log_axis(ax, "x", (0.2, 0.5, 1, 2, 4))
     style.log_axis(ax, "y", (0.1, 0.2, 0.5, 1, 2, 5, 10))
     ax.set(xlabel="width $N/n$", ylabel="test error")
-    style.legend(ax, 3)
-    return figure
+    return with_legends(figure, 3)
 
 
 def checks(results: Results) -> list[Check]:

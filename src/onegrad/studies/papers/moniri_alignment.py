@@ -8,7 +8,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.experiments import Check, Point, Results, check, outlier_accuracy
 from onegrad.pictures import style
-from onegrad.studies.drawing import seed_curve
+from onegrad.studies.drawing import seed_curve, with_legends
 from onegrad.studies.findings import Estimate, Facts
 
 VECTORS = 2
@@ -31,10 +31,7 @@ def draw(results: Results) -> Any:
         ax.set_xlabel(style.STEP_EXPONENT)
         style.mark_thresholds(ax, high=0.46)
     axes[0, 0].set_ylabel("squared cosine")
-    for ax in axes[0]:
-        style.legend_entry(ax, "asymptotic theory at this n")
-        style.legend(ax, 2)
-    return figure
+    return with_legends(figure, 2, "asymptotic theory at this n")
 
 
 def alignment(point: Point, vector: int, degree: int) -> Floats:

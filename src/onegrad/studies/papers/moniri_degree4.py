@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import numpy as np
-
 from onegrad.experiments import Results, comparison_of
 from onegrad.pictures import style
-from onegrad.studies.drawing import draw_growing_theory, with_a_step
+from onegrad.studies.drawing import draw_growing_theory, values_at, with_a_step, with_legends
 from onegrad.studies.findings import Facts
 
 SECOND_STAIR, THIRD_STAIR = 0.29, 0.35  # exponents on these stairs
@@ -20,8 +18,7 @@ def draw(results: Results) -> Any:
     draw_growing_theory(ax, results)
     style.mark_thresholds(ax)
     ax.set(xlabel=style.STEP_EXPONENT, ylabel="test error")
-    style.legend(ax, 3)
-    return figure
+    return with_legends(figure, 3)
 
 
 checks = comparison_of({"simulation": "uniform"}, ("train", "test"))
@@ -31,8 +28,7 @@ def facts(results: Results) -> Facts:
     """Return the share of the third stair, from 0 on the second, at the largest n."""
     growing, stairs = results["growing"], results["corrected"].curve("alpha", "test")
     n = growing.levels("n")[-1]
-    curve = growing.where(n=n).curve("alpha", "test")
-    second, third = np.interp((SECOND_STAIR, THIRD_STAIR), stairs.x, stairs.y)
-    level = np.interp(THIRD_STAIR, curve.x, curve.y)
-    share = float((second - level) / (second - third))
+    second, third = values_at(stairs, SECOND_STAIR, THIRD_STAIR)
+    (level,) = values_at(growing.where(n=n).curve("alpha", "test"), THIRD_STAIR)
+    share = (second - level) / (second - third)
     return {"share": share, "n": style.power_of_ten(n), "alpha": THIRD_STAIR}

@@ -5,7 +5,7 @@ from typing import Any
 
 from onegrad.experiments import Results, comparison_of
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import relative_difference
+from onegrad.studies.drawing import relative_difference, with_legends
 from onegrad.studies.findings import Estimate, Facts, largest_deviation, trend
 
 SHORT = {"spiked": "F_ℓ", "gaussian": "Gaussian equivalent"}
@@ -31,9 +31,7 @@ def draw(results: Results) -> Any:
     right.axhline(0, color="black", linewidth=0.8, label=r"Theorem 4.1: $F_\ell$, $n\to\infty$")
     style.log_axis(right, "x", results["growing-trained"].levels("n"))
     right.set(xlabel="$n$", ylabel="test error above that of $F$, %")
-    style.legend(left, 2)
-    style.legend(right, 2)
-    return figure
+    return with_legends(figure, 2)
 
 
 def _gaps(results: Results, name: str) -> dict[float, Curve]:
@@ -56,7 +54,7 @@ def facts(results: Results) -> Facts:
     rows: list[dict[str, Any]] = []
     for name, features in SHORT.items():
         for alpha, curve in _gaps(results, name).items():
-            gaps = [Estimate.at(curve, i) for i in range(len(sizes))]
+            gaps = Estimate.along(curve)
             ends = {"first": gaps[0], "last": gaps[-1], "trend": trend(sizes, gaps)}
             rows.append({"features": features, "alpha": alpha, **ends})
     spiked = [row["last"] for row in rows if row["features"] == SHORT["spiked"]]

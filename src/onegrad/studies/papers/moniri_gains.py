@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import numpy as np
-
 from onegrad.experiments import Check, Results, check
 from onegrad.pictures import style
-from onegrad.studies.drawing import gains, with_gaps
+from onegrad.studies.drawing import gains, values_at, with_gaps
 from onegrad.studies.findings import Estimate, Facts
 
 _SETTINGS = "12"
@@ -66,10 +64,7 @@ def facts(results: Results) -> Facts:
         limits = []
         for name, words in {"corrected": "corrected", "printed": "as printed"}.items():
             stairs = gains(results.joined(f"{name}-{k}", f"limit-{k}"), *_LABELS)
-            curve = stairs.curve("alpha", "test")
-            first, second = (
-                float(np.interp(alpha, curve.x, curve.y)) for alpha in (_FIRST_STAIR, _SECOND_STAIR)
-            )
+            first, second = values_at(stairs.curve("alpha", "test"), _FIRST_STAIR, _SECOND_STAIR)
             two = abs(second - first) > 1e-6
             limits.append({"formulas": words, "first": first, "second": second, "stairs": two})
         simulated = gains(results.joined(f"simulation-{k}", f"untrained-{k}"), *_LABELS)

@@ -6,7 +6,7 @@ import numpy as np
 
 from onegrad.experiments import Check, Results, compare_results
 from onegrad.pictures import style
-from onegrad.studies.drawing import with_a_step, with_gaps
+from onegrad.studies.drawing import with_a_step, with_gaps, with_legends
 from onegrad.studies.findings import Estimate, Facts, unpaired_difference
 
 _LABELS = {"train": "training objective", "test": "test error"}
@@ -29,8 +29,7 @@ def draw(results: Results) -> Any:
             ax.set_ylim(min(low, linear - 0.05 * (high - linear)), high)
         ax.set(xlabel=style.STEP_EXPONENT, ylabel=_LABELS[quantity])
         style.mark_thresholds(ax, low=-1.0)
-        style.legend(ax, 2)
-    return figure
+    return with_legends(figure, 2)
 
 
 def checks(results: Results) -> list[Check]:
@@ -42,7 +41,7 @@ def checks(results: Results) -> list[Check]:
 def facts(results: Results) -> Facts:
     """Return the levels of the staircase, its distance, and where the kernel bound is passed."""
     curve = with_a_step(results["simulation"]).curve("alpha", "test")
-    first, last = Estimate.at(curve, 0), Estimate.at(curve, -1)
+    first, *_, last = Estimate.along(curve)
     stairs = results["corrected"].curve("alpha", "test")
     inside = (curve.x > stairs.x[0]) & (curve.x < stairs.x[-1])
     levels = np.interp(curve.x[inside], stairs.x, stairs.y)

@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import numpy as np
-
 from onegrad.experiments import Points, Results, comparison_of
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import draw_growing_theory
+from onegrad.studies.drawing import draw_growing_theory, values_at
 from onegrad.studies.findings import Facts
 
 _FIRST_STAIR, _SECOND_STAIR = 0.15, 0.29  # exponents on the first and on the second stair
@@ -40,9 +38,7 @@ def draw(results: Results) -> Any:
 def stair_levels(results: Results) -> tuple[float, float]:
     """Return the test error on the first and on the second stair."""
     stairs = results["corrected"].curve("alpha", "test")
-    first, second = (
-        float(np.interp(alpha, stairs.x, stairs.y)) for alpha in (_FIRST_STAIR, _SECOND_STAIR)
-    )
+    first, second = values_at(stairs, _FIRST_STAIR, _SECOND_STAIR)
     return first, second
 
 

@@ -10,7 +10,7 @@ from onegrad.functions.hermite import gauss_hermite
 from onegrad.networks.models import smoothed_power
 from onegrad.pictures import Curve, style
 from onegrad.problem import Problem
-from onegrad.studies.drawing import seed_curve
+from onegrad.studies.drawing import seed_curve, with_legends
 from onegrad.studies.findings import Estimate, Facts, power_law
 from onegrad.theory.asymptotic.scalars import Scalars
 
@@ -46,8 +46,7 @@ def draw(results: Results) -> Any:
     right.set(xlabel="n", ylabel=r"operator norm of spike $k$, over $\sqrt{n}$")
     for ax in (left, right):
         style.log_axis(ax, "x", networks.levels("n"))
-        style.legend(ax, 2)
-    return figure
+    return with_legends(figure, 2)
 
 
 def norms(points: Points, k: int) -> Curve:
@@ -108,6 +107,6 @@ def facts(results: Results) -> Facts:
 
 def _growth(curve: Curve) -> dict[str, Any]:
     """Return the ends of a curve against n, and the exponent of n through it."""
-    values = [Estimate.at(curve, i) for i in range(len(curve.x))]
+    values = Estimate.along(curve)
     exponent = power_law(curve.x.tolist(), values)
     return {"first": values[0], "last": values[-1], "exponent": exponent}
