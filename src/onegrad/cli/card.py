@@ -40,39 +40,29 @@ def _pictures(estimator: Any, assessment: Any) -> Iterator[dict[str, str]]:
     from onegrad.pictures import model_plots as plots
 
     names, importances = estimator.column_names_, estimator.feature_importances_
-    yield _picture(
-        "Importance of each column: higher held-out loss when it is permuted.",
-        lambda ax: plots.draw_importances(ax, names, importances),
-    )
+    caption = "Importance of each column: higher held-out loss when it is permuted."
+    yield _picture(caption, plots.draw_importances, names, importances)
     if assessment is None:
         return
     if assessment.confidence is not None:
-        yield _picture(
-            "Fraction of correct predictions against predicted probability.",
-            lambda ax: plots.draw_calibration(ax, assessment.confidence, assessment.correct),
-        )
+        caption = "Fraction of correct predictions against predicted probability."
+        yield _picture(caption, plots.draw_calibration, assessment.confidence, assessment.correct)
     elif assessment.width is not None:
         true, predicted, width = assessment.true, assessment.predicted, assessment.width
-        yield _picture(
-            "Predicted and true values of held-out rows.",
-            lambda ax: plots.draw_predictions(ax, predicted, true),
-        )
-        yield _picture(
-            "90 % intervals, rows ordered by prediction.",
-            lambda ax: plots.draw_intervals(
-                ax, predicted, predicted - width, predicted + width, true
-            ),
-        )
+        caption = "Predicted and true values of held-out rows."
+        yield _picture(caption, plots.draw_predictions, predicted, true)
+        values = predicted, predicted - width, predicted + width, true
+        yield _picture("90 % intervals, rows ordered by prediction.", plots.draw_intervals, *values)
 
 
-def _picture(caption: str, draw: Callable[[Any], object]) -> dict[str, str]:
+def _picture(caption: str, draw: Callable[..., object], *values: Any) -> dict[str, str]:
     import matplotlib
 
     from onegrad.pictures import style
 
     with matplotlib.rc_context(style.RC):
         figure, axes = style.panels(1, width=5.4, height=3.6)
-        draw(axes[0, 0])
+        draw(axes[0, 0], *values)
         svg = io.BytesIO()
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     data = base64.b64encode(svg.getvalue()).decode()

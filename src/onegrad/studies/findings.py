@@ -166,18 +166,12 @@ def _common_seeds(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class BestPoint:
-    """The lowest mean over a grid.
+    """The lowest mean over a grid."""
 
-    value : the mean with its standard error.
-    at : the position along each axis of the search.
-    ends : the first and last value of each axis.
-    values : the value of each seed; empty for a theory.
-    """
-
-    value: Estimate
-    at: Mapping[str, float]
-    ends: Mapping[str, tuple[float, float]]
-    values: Floats = field(default_factory=lambda: np.empty(0))
+    value: Estimate  # the mean with its standard error
+    at: Mapping[str, float]  # the position along each axis of the search
+    ends: Mapping[str, tuple[float, float]]  # the first and last value of each axis
+    values: Floats = field(default_factory=lambda: np.empty(0))  # by seed; empty for a theory
 
     @property
     def axes_at_end(self) -> tuple[str, ...]:

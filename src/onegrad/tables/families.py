@@ -27,19 +27,12 @@ from onegrad.tables.sklearn_api.one_step_estimators import (
 
 @dataclass(frozen=True)
 class Family:
-    """Estimators that learn their first layer in the same way.
-
-    Parameters
-    ----------
-    regressor, classifier : the estimators by task.
-    others : further estimators, which the command line does not offer.
-    options : parameters that the command line sets, besides those that every family has.
-    """
+    """Estimators that learn their first layer in the same way, by task."""
 
     regressor: type[Any]
     classifier: type[Any]
-    others: tuple[type[Any], ...] = ()
-    options: tuple[str, ...] = ()
+    others: tuple[type[Any], ...] = ()  # which the command line does not offer
+    options: tuple[str, ...] = ()  # that the command line sets, besides those of every family
 
     @property
     def estimators(self) -> tuple[type[Any], ...]:

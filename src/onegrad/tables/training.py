@@ -26,22 +26,14 @@ MIN_LATE_GAIN = 0.1
 
 @dataclass(frozen=True)
 class Schedule:
-    """Course of the rate of a training, and its end.
+    """Course of the rate of a training, and its end."""
 
-    Parameters
-    ----------
-    rate : of Adam's first step; an array has the leading axes of the stack.
-    epochs : over which the rate falls to zero.
-    decay : share of the weights that a step of length one takes off.
-    patience : epochs without improvement after which training ends.
-    repeats : how often the epochs are made at most, each time from the first rate on: once more
-        where the loss still fell in the second half of them.
-    """
-
-    rate: float | Array
-    epochs: int = 1
-    decay: float = 0.0
-    patience: float = math.inf
+    rate: float | Array  # of Adam's first step; an array has the leading axes of the stack
+    epochs: int = 1  # over which the rate falls to zero
+    decay: float = 0.0  # share of the weights that a step of length one takes off
+    patience: float = math.inf  # epochs without improvement after which training ends
+    # how often the epochs are made at most, each time from the first rate on: once more where the
+    # loss still fell in the second half of them
     repeats: int = 1
 
 

@@ -38,12 +38,7 @@ from onegrad.tables.fitting.candidates import (
     evaluate_layer,
     lowest,
 )
-from onegrad.tables.fitting.settings import (
-    FitPlan,
-    check_layer,
-    check_parameter,
-    number_or_none,
-)
+from onegrad.tables.fitting.settings import FitPlan, check_layer, check_parameter, number_or_none
 from onegrad.tables.fitting.training_set import TrainingSet, metric_rows
 from onegrad.tables.model.report import listed
 from onegrad.tables.parts.learner import MANY_CLASSES, MANY_ROWS, FitSize, Learner
@@ -408,12 +403,8 @@ def describe(choice: Mapping[str, Any]) -> list[tuple[str, str]]:
     rounds = _flattened(choice["round"])
     fewest, most = min(rounds), max(rounds)
     count = f"{most}" if fewest == most else f"{fewest} to {most}"
-    layer = (
-        f"{count} round{'s' * (most != 1)} of new neurons"
-        if most
-        else "as drawn, since learning it did not help"
-    )
-    lines = [("first layer", layer)]
+    drawn = "as drawn, since learning it did not help"
+    lines = [("first layer", f"{count} round{'s' * (most != 1)} of new neurons" if most else drawn)]
     weights = {name: choice.get(f"{name}_weight") for name in ("ridge", *PART_KINDS)}
     if any(weights.values()):
         shown = (f"{name} {weight:.3g}" for name, weight in weights.items() if weight)

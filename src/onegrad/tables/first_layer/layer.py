@@ -43,25 +43,16 @@ RELATIVE_ROUNDING = 2.0**-30  # of the largest value: what is smaller is roundin
 
 @dataclass(frozen=True)
 class Layer:
-    """x -> (z, sigma(W clip(z) + b)), without z where there is no skip.
+    """x -> (z, sigma(W clip(z) + b)), without z where there is no skip."""
 
-    Parameters
-    ----------
-    scaling : x -> z.
-    W, b : (N, d) and (N,).
-    activation : sigma and its derivative.
-    skip : whether z itself is among the features.
-    bound : c, where the inputs of the neurons are clipped.
-    step : (width,) grid of each feature (see onegrad.ridge.moments); None before it is known, and
-        in single precision.
-    """
-
-    scaling: Scaling
-    W: Array
-    b: Array
-    activation: Function
-    skip: bool
-    bound: float = np.inf
+    scaling: Scaling  # x -> z
+    W: Array  # (N, d)
+    b: Array  # (N,)
+    activation: Function  # sigma and its derivative
+    skip: bool  # whether z itself is among the features
+    bound: float = np.inf  # c, where the inputs of the neurons are clipped
+    # (width,) grid of each feature (see onegrad.ridge.moments); None before it is known, and in
+    # single precision
     step: Array | None = None
 
     @property

@@ -28,12 +28,7 @@ from onegrad.tables.fitting.candidates import (
     choose,
     evaluate_layer,
 )
-from onegrad.tables.fitting.settings import (
-    FitPlan,
-    check_layer,
-    check_parameter,
-    number_or_none,
-)
+from onegrad.tables.fitting.settings import FitPlan, check_layer, check_parameter, number_or_none
 from onegrad.tables.fitting.training_set import TrainingSet
 
 RELATIVE_STEPS = (0.0, 0.1, 0.3, 1.0, 3.0)  # multiples of |W_0| / |G| that are tried

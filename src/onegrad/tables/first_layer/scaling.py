@@ -25,22 +25,15 @@ DEVICE_BLOCK_ROWS = 8192  # the same on another device, which takes fewer and la
 
 @dataclass(frozen=True)
 class Scaling:
-    """x -> clip(u, low, high) with u = (x - centre) / scale, column by column.
-
-    Parameters
-    ----------
-    centre, scale, low, high : (d,) each.
-    squash : (d,) c, which pulls u in to u / sqrt(1 + (u/c)^2), less than c; infinite where it does
-        not. None: nowhere.
-    copies : how many times the columns of x are among the d inputs, each time on another scale.
-    """
+    """x -> clip(u, low, high) with u = (x - centre) / scale, column by column: arrays are (d,)."""
 
     centre: Array
     scale: Array
     low: Array
     high: Array
-    squash: Array | None = None
-    copies: int = 1
+    # c, which pulls u in to u / sqrt(1 + (u/c)^2), less than c; infinite where it does not
+    squash: Array | None = None  # None: nowhere
+    copies: int = 1  # of the columns of x among the d inputs, each on another scale
 
     def __call__(self, x: Array) -> Array:
         xp = namespace(x)

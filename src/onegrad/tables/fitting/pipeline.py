@@ -24,13 +24,7 @@ from onegrad.tables.fitting.fit_progress import FitProgress, interruptible
 from onegrad.tables.fitting.learned_member import LearnedMember, choose_parts, summary_of
 from onegrad.tables.fitting.settings import FirstLayerFamily
 from onegrad.tables.fitting.training_set import ScaledSample, TrainingSet, scale_sample
-from onegrad.tables.model.fitted import (
-    FitStatistics,
-    Fitted,
-    LearnedRows,
-    Member,
-    largest_first,
-)
+from onegrad.tables.model.fitted import FitStatistics, Fitted, LearnedRows, Member, largest_first
 from onegrad.tables.model.permutation_importance import inputs_by_column, permutation_importances
 from onegrad.tables.model.rows import MomentsPass, block_targets, sum_over_blocks
 from onegrad.tables.model.targets import NO_LINK, LearningTask

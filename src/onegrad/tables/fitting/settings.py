@@ -16,24 +16,15 @@ from onegrad.tables.parts.learner import Learner
 
 @dataclass(frozen=True)
 class FitPlan:
-    """Plan of a fit for its sample; by default that of one plain network.
+    """Plan of a fit for its sample; by default that of one plain network."""
 
-    Parameters
-    ----------
-    scale : of the inputs (see scale_sample).
-    members : networks, each with its own random numbers and held-out rows.
-    max_candidates : that are tried at most, in all networks.
-    chooses : whether there is anything to choose on held-out rows.
-    step_share : of the rows that make the first-layer update and nothing else; None if all do both.
-    intercept : whether the readout has a free constant.
-    """
-
-    scale: str
-    members: int = 1
-    max_candidates: int = 1
-    chooses: bool = True
+    scale: str  # of the inputs (see scale_sample)
+    members: int = 1  # networks, each with its own random numbers and held-out rows
+    max_candidates: int = 1  # that are tried at most, in all networks
+    chooses: bool = True  # whether there is anything to choose on held-out rows
+    # of the rows that make the first-layer update and nothing else; None if all do both
     step_share: float | None = None
-    intercept: bool = True
+    intercept: bool = True  # whether the readout has a free constant
 
 
 class FirstLayerFamily(Protocol):

@@ -50,21 +50,13 @@ Category = str | None  # None: a missing value
 
 @dataclass(frozen=True)
 class TargetMeans:
-    """Sums over the rows of a sample, by fold and value.
+    """Sums over the rows of a sample, by fold and value."""
 
-    Parameters
-    ----------
-    values : the values that have a mean of their own, in order.
-    weights, sums : (folds, values) sums of weights, (folds, values, K) of weighted targets.
-    mean : (K,) mean of the targets of all rows.
-    strength : m, how many rows the mean of all targets counts for.
-    """
-
-    values: tuple[Category, ...]
-    weights: Floats
-    sums: Floats
-    mean: Floats
-    strength: float
+    values: tuple[Category, ...]  # that have a mean of their own, in order
+    weights: Floats  # (folds, values) sums of weights
+    sums: Floats  # (folds, values, K) sums of weighted targets
+    mean: Floats  # (K,) mean of the targets of all rows
+    strength: float  # m, how many rows the mean of all targets counts for
 
     @property
     def outputs(self) -> int:
@@ -135,24 +127,16 @@ def _strength(weights: Floats, sums: Floats, mean: Floats, squares: Floats) -> f
 
 @dataclass(frozen=True)
 class ColumnEncoding:
-    """One input column: its name, its kind, and its fill value or its categories.
-
-    Parameters
-    ----------
-    categories : the values with an indicator, None for missing ones; None if it is not text.
-    fill : the number that replaces missing ones.
-    flag : whether an indicator of missing numbers follows.
-    target_means : of the values of a column of text that has more of them than indicators.
-    open : whether many rows had values of their own, such as names of people, so that new values
-        are no surprise.
-    """
+    """One input column: its name, its kind, and its fill value or its categories."""
 
     name: str
     kind: str
+    # the values with an indicator, None for missing ones; None if it is not text
     categories: tuple[Category, ...] | None = None
-    fill: float = 0.0
-    flag: bool = False
-    target_means: TargetMeans | None = None
+    fill: float = 0.0  # replaces missing numbers
+    flag: bool = False  # whether an indicator of missing numbers follows
+    target_means: TargetMeans | None = None  # of text with more values than indicators
+    # whether many rows had values of their own, such as names: new values are no surprise
     open: bool = False
 
     @property

@@ -31,9 +31,7 @@ from onegrad.tables.rows.table import (
 )
 
 MAX_TALLY_ROWS = 131_072  # distinct ones, 3 MB: a tally of more is not kept
-WEIGHT_ROUNDING = (
-    1e-9  # of weights, which are sums of floats, relative to what was added and removed
-)
+WEIGHT_ROUNDING = 1e-9  # of weights, sums of floats, relative to what was added and removed
 NONE_BYTES = b"\xffNone"  # the text "None", hashed as what no text is: a missing value is str(None)
 
 RowKeys = np.ndarray[Any, np.dtype[np.uint64]]
@@ -108,9 +106,8 @@ class Tally(KeyedRows):
             raise InvalidInput("X", problem=f"cannot remove {missing} rows that were never added")
         mine = np.isin(rest.keys, self.keys)
         weights, rounding = weights[mine], rounding[mine]
-        copies = np.ceil(
-            weights / self.weights * self.copies - WEIGHT_ROUNDING
-        )  # a part is a row, too
+        # a part is a row, too
+        copies = np.ceil(weights / self.weights * self.copies - WEIGHT_ROUNDING)
         return replace(self, weights=weights, copies=copies)[weights > rounding]
 
 
@@ -140,26 +137,18 @@ def effective_rows(w: Floats, copies: Floats | float = 1.0) -> float:
 
 @dataclass(frozen=True)
 class Sample(KeyedRows):
-    """At most `size` rows: keys in increasing order, inputs, targets, weights.
-
-    Parameters
-    ----------
-    copies : (n,) number of equal rows that each row stands for.
-    seed : of the keys.
-    labels : distinct targets of all rows with the sums of their weights, for classification.
-    tally : of all rows, or None where there are too many.
-    """
+    """At most `size` rows: keys in increasing order, inputs, targets, weights."""
 
     by_row = ("keys", "X", "y", "w", "copies")
     summed = ("w", "copies")
     X: Tabular
     y: Values
     w: Floats
-    copies: Floats
+    copies: Floats  # (n,) number of equal rows that each row stands for
     size: int
-    seed: int
-    labels: Mapping[Any, float]
-    tally: Tally | None = None
+    seed: int  # of the keys
+    labels: Mapping[Any, float]  # distinct targets of all rows with the sums of their weights
+    tally: Tally | None = None  # of all rows, or None where there are too many
 
     def __add__(self, other: Sample) -> Sample:
         labels = {label: self.labels.get(label, 0.0) + w for label, w in other.labels.items()}
