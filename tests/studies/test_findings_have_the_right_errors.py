@@ -69,7 +69,7 @@ def test_three_networks_have_the_intervals_of_student() -> None:
     assert largest([three]).interval == pytest.approx(three.interval)
     assert paired_change(1 + values, np.ones(3)).interval == pytest.approx(three.interval)
     curve = curve_through([10, 20], [three, (1.0, 0.0)])
-    assert Estimate.at(curve, 0) == three and Estimate.at(curve, 1).freedom == np.inf
+    assert [Estimate.along(curve)[0], Estimate.along(curve)[1].freedom] == [three, np.inf]
 
 
 def test_few_networks_miss_as_seldom_as_many() -> None:

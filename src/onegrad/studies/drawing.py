@@ -57,9 +57,8 @@ def curve_through(x: Sequence[float], values: Sequence[tuple[float, ...]]) -> Cu
 def seed_curve(points: Points, along: str, quantity: Callable[[Point], Floats]) -> Curve:
     """Return a quantity that has one value per seed of a point, against a field."""
     ordered = points.ordered(along)
-    return curve_through(
-        [p.field(along) for p in ordered], [Estimate.of(quantity(p)) for p in ordered]
-    )
+    values = [Estimate.of(quantity(p)) for p in ordered]
+    return curve_through([p.field(along) for p in ordered], values)
 
 
 def joined(ax: Any, curve: Curve, i: int, label: str) -> None:

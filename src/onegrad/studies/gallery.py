@@ -5,7 +5,7 @@ in a study's name are underscores in the names of its files.
 """
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -63,9 +63,9 @@ def files() -> dict[str, Path]:
     return {path.stem.replace("_", "-"): path for path in sorted(HERE.glob("*/*.toml"))}
 
 
-def groups(paths: Mapping[str, Path] | None = None) -> list[str]:
-    """Return the names of the groups of these TOML files, or of all; the default group first."""
-    names = {path.parent.name for path in (files() if paths is None else paths).values()}
+def groups() -> list[str]:
+    """Return the names of the groups, the default group first."""
+    names = {path.parent.name for path in files().values()}
     return sorted(names, key=lambda group: (group != DEFAULT_GROUP, group))
 
 
@@ -77,8 +77,7 @@ def select(
     The name of a group stands for its studies; without names it is the papers' group. With seeds, a
     point has at most about that many, in whole cells.
     """
-    paths = files()
-    all_groups = groups(paths)
+    paths, all_groups = files(), groups()
     selected: set[str] = set()
     for text in names or (DEFAULT_GROUP,):
         name = case_insensitive(text.replace("_", "-"), (*paths, *all_groups))

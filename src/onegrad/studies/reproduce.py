@@ -166,9 +166,9 @@ def _headline(study: Study, entry: Facts, facts: Facts) -> Headline:
 
 def _fact(path: Any, facts: Facts) -> Any:
     """Return the fact of a path such as `rows[2].change`; numbers stand for themselves."""
-    return (
-        _environment().compile_expression(path, False)(**facts) if isinstance(path, str) else path
-    )
+    if not isinstance(path, str):
+        return path
+    return _environment().compile_expression(path, False)(**facts)
 
 
 def number_table(study: Study, facts: Facts) -> tuple[list[str], list[list[str]]]:

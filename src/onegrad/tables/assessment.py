@@ -116,9 +116,8 @@ def _draw_again(
     estimator: FeatureLearner, data: Source, client: Any, progress: Progress | None
 ) -> Sample:
     seed = int(check_random_state(estimator.random_state).randint(2**31))
-    draw = partial(
-        sample_partition, size=estimator._sample_rows(), seed=seed, labels=estimator._task().labels
-    )
+    size, labels = estimator._sample_rows(), estimator._task().labels
+    draw = partial(sample_partition, size=size, seed=seed, labels=labels)
     partitions = data.aligned(estimator.categorical_features or ()).partitions
     jobs = estimator.n_jobs or 1
     return sum_over_partitions(draw, partitions, client=client, jobs=jobs, progress=progress)

@@ -21,8 +21,7 @@ def draw(results: Results) -> Any:
     figure, axes = style.panels(len(teachers), width=4.4, height=3.8)
     for ax, teacher in zip(axes[0], teachers, strict=True):
         for i, (quantity, label) in enumerate(_QUANTITIES.items()):
-            curve = points.where(teacher=teacher).curve("d", quantity)
-            joined(ax, curve, i, label)
+            joined(ax, points.where(teacher=teacher).curve("d", quantity), i, label)
         ax.set(xlabel="d, with n = 16 d", ylabel="overlap of the subspaces", ylim=(0, 1.05))
         style.log_axis(ax, "x", points.levels("d"))
         style.heading(ax, teacher, side="left")

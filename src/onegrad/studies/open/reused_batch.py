@@ -28,8 +28,7 @@ def draw(results: Results) -> Any:
     for i, (kind, label) in enumerate(_KINDS.items()):
         sizes, steps = (grid_of(results, kind, part) for part in ("sizes", "steps"))
         for ax, points, along in ((middle, sizes, "d"), (right, steps, "steps")):
-            curve = seed_curve(points, along, overlap)
-            joined(ax, curve, i, label)
+            joined(ax, seed_curve(points, along, overlap), i, label)
     d = sizes.levels("d")
     middle.plot(d, [_VECTORS / size for size in d], ":", color=style.BLACK, label="by chance")
     style.heading(middle, "as many rows in all")

@@ -28,10 +28,8 @@ def draw(results: Results) -> Any:
     figure, ((left, right),) = style.panels(2, width=4.6, height=3.8)
     for i, (name, (label, errors, theory)) in enumerate(_LABELS.items()):
         points = results[name].ordered("n")
-        deviations = [deviation(p) for p in points]
-        percent = [(100 * x.mean, 100 * x.se) for x in deviations]
-        curve = curve_through(points.levels("n"), percent)
-        joined(left, curve, i, label)
+        percent = [(100 * x.mean, 100 * x.se) for x in map(deviation, points)]
+        joined(left, curve_through(points.levels("n"), percent), i, label)
         style.markers(right, by_disturbance(results[errors]), i)
         if theory is not None:
             style.line(right, by_disturbance(results[theory]), i)

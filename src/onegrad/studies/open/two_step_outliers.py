@@ -53,8 +53,7 @@ def growth(points: Points, k: int) -> dict[str, Any]:
     measured = power_law(points.levels("n"), [eigenvalue(p, k) for p in points])
     curve = predicted_curve(points, k)
     theory = np.polyfit(np.log(curve.x), np.log(curve.y), 1)[0] if len(curve.x) > 1 else math.nan
-    off = measured.shifted(-theory)
-    return {"measured": measured, "predicted": float(theory), "off": off}
+    return {"measured": measured, "predicted": float(theory), "off": measured.shifted(-theory)}
 
 
 def facts(results: Results) -> Facts:

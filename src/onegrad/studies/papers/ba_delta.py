@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from onegrad.arrays import Floats
-from onegrad.experiments import Check, Results, check
+from onegrad.experiments import Check, Points, Results, check
 from onegrad.pictures import style
 from onegrad.studies.drawing import gains, with_legends
 from onegrad.studies.findings import Estimate, Facts
@@ -18,19 +18,19 @@ def draw(results: Results) -> Any:
     figure, ((left, right),) = style.panels(2, width=4.7, height=4.0)
     names = ("limit", "wide", "networks", "uniform")
     limit, wide, *finite = (gains(results[name], "risk") for name in names)
+
+    def draw_series(ax: Any, along: str, asymptotic: Points, i: int, label: str, **at: Any) -> None:
+        grids = (asymptotic, *finite)
+        theory, networks, uniform = (p.where(**at).curve(along, "risk") for p in grids)
+        style.line(ax, theory, i)
+        style.markers(ax, networks, i, label)
+        ax.plot(uniform.x, uniform.y, "x", color=style.SERIES[i], zorder=5)
+
     for i, width in enumerate(WIDTHS):
-        theory, networks, uniform = (p.where(psi=1 / width) for p in (limit, *finite))
-        style.line(left, theory.curve("step", "risk"), i)
-        style.markers(left, networks.curve("step", "risk"), i, f"$N/d$ = {width:g}")
-        crosses = uniform.curve("step", "risk")
-        left.plot(crosses.x, crosses.y, "x", color=style.SERIES[i], zorder=5)
+        draw_series(left, "step", limit, i, f"$N/d$ = {width:g}", psi=1 / width)
         left.axhline(first_stair(results, width), **_STAIR, color=style.SERIES[i])
     for i, eta in enumerate(finite[0].levels("eta")):
-        theory, networks, uniform = (p.where(eta=eta) for p in (wide, *finite))
-        style.line(right, theory.curve("N/d", "risk"), i)
-        style.markers(right, networks.curve("N/d", "risk"), i, rf"$\eta$ = {eta:g}")
-        crosses = uniform.curve("N/d", "risk")
-        right.plot(crosses.x, crosses.y, "x", color=style.SERIES[i], zorder=5)
+        draw_series(right, "N/d", wide, i, rf"$\eta$ = {eta:g}", eta=eta)
     left.plot([], [], color=style.DARK_GREY, **_STAIR, label=r"first stair $\Lambda_1$")
     style.log_axis(left, "x", (0.5, 1, 2, 5, 10, 20, 50, 100))
     style.log_axis(right, "x", (0.5, 2, 8, 32, 128, 512))

@@ -150,8 +150,6 @@ def choose_parts(
 def best_weights(training_set: TrainingSet, scores: Scores) -> dict[str, float]:
     """Return the weights, none negative, that make the loss of the held-out rows smallest."""
     targets, rows = training_set.targets, training_set.held_out
-    if len(scores) == 1:
-        return dict.fromkeys(scores, 1.0)
     if isinstance(targets, NumericTargets):
         root = np.sqrt(rows.w)[:, None]
         columns = [(root * targets.clipped(each)).ravel() for each in scores.values()]

@@ -126,9 +126,7 @@ class TrainingSet:
     def without_held_out(self) -> TrainingSet:
         """The training set that learns from all rows of the sample, and holds none out."""
         parts = self.update, self.held_out
-        rows = ScaledRows(
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in "ztw")
-        )
+        rows = ScaledRows(*(np.concatenate([vars(part)[name] for part in parts]) for name in "ztw"))
         return replace(self, update=rows, fit=rows, held_out=self.held_out[:0])
 
     @cached_property

@@ -55,9 +55,8 @@ def declared(arrays: str, infinite: bool = False) -> Specs:
     return {name: ArraySpec(axes, infinite=infinite) for name, axes in pairs}
 
 
-SCALING = declared("centre: inputs") | declared(
-    "scale: inputs; low: inputs; high: inputs; squash: inputs", infinite=True
-)
+SCALING = declared("centre: inputs")
+SCALING |= declared("scale: inputs; low: inputs; high: inputs; squash: inputs", infinite=True)
 LAYER = declared("W: neurons inputs; b: neurons; step: features")
 READOUT = declared("coef: features outputs; intercept: outputs")
 MOMENTS = declared(

@@ -94,7 +94,5 @@ def inputs_by_column(encoding: Encoding | None, scaling: Scaling) -> list[list[i
     sizes = [1] * scaling.columns if encoding is None else [len(c.inputs) for c in encoding.columns]
     ends = np.cumsum(sizes).tolist()
     starts = [scale * scaling.columns for scale in range(scaling.copies)]
-    return [
-        [start + j for start in starts for j in range(end - size, end)]
-        for size, end in zip(sizes, ends, strict=True)
-    ]
+    ranges = (range(end - size, end) for size, end in zip(sizes, ends, strict=True))
+    return [[start + j for start in starts for j in numbers] for numbers in ranges]

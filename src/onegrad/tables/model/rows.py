@@ -281,11 +281,9 @@ def same_first_layers(a: Fitted, b: Fitted) -> bool:
     """Return whether moments under the first layers of two models can be added."""
 
     def arrays(fitted: Fitted) -> list[Any]:
-        return [
-            array
-            for layer in fitted.layers
-            for array in (layer.W, layer.b, layer.step, layer.scaling.centre, layer.scaling.scale)
-        ]
+        scaling = fitted.layers[0].scaling  # of all members
+        of_layers = [array for layer in fitted.layers for array in (layer.W, layer.b, layer.step)]
+        return [scaling.centre, scaling.scale, *of_layers]
 
     return len(a.members) == len(b.members) and all(map(np.array_equal, arrays(a), arrays(b)))
 

@@ -60,10 +60,8 @@ class NumericTargets:
         if np.abs(matrix).max(initial=0.0) > largest:
             raise InvalidInput("y", allowed=f"at most {largest:g} in size; found larger targets")
         if not scaled:
-            bound = np.full(K, np.inf)
-            return cls(
-                np.zeros(K), np.ones(K), -bound, bound, grid_step(matrix, TARGET_BITS), single
-            )
+            bound, step = np.full(K, np.inf), grid_step(matrix, TARGET_BITS)
+            return cls(np.zeros(K), np.ones(K), -bound, bound, step, single)
         centre, deviation = weighted_mean_and_deviation(matrix, w)
         # equal targets have a deviation of rounding, which is no scale
         equal = deviation <= 1e-12 * np.maximum(np.abs(centre), np.finfo(float).tiny)

@@ -219,9 +219,8 @@ def tree_thresholds(rows: ScaledRows, targets: Targets, columns: int) -> Floats:
     seen = rows[: max(int(MAX_TREE_NUMBERS / columns), 1)]
     labels = isinstance(targets, ClassTargets)
     t = (seen.t > 0).argmax(1) if targets.outputs > 1 and labels else seen.t
-    tree = (DecisionTreeClassifier if labels else DecisionTreeRegressor)(
-        max_leaf_nodes=TREE_LEAVES, min_samples_leaf=MIN_LEAF_ROWS, random_state=0
-    )
+    kind = DecisionTreeClassifier if labels else DecisionTreeRegressor
+    tree = kind(max_leaf_nodes=TREE_LEAVES, min_samples_leaf=MIN_LEAF_ROWS, random_state=0)
     splits = tree.fit(seen.z[:, :columns], t, seen.w).tree_
     inner = splits.feature >= 0
     pairs = np.stack([splits.feature[inner], splits.threshold[inner]], 1)

@@ -238,12 +238,9 @@ class CsvPartition(FilePartition):
         from pyarrow import csv, dataset, fs  # which load pandas where it is installed
 
         separator, decimal_point = _punctuation(self.path)
-        csv_format = dataset.CsvFileFormat(
-            csv.ParseOptions(delimiter=separator),
-            convert_options=csv.ConvertOptions(
-                strings_can_be_null=True, decimal_point=decimal_point
-            ),
-        )
+        parse = csv.ParseOptions(delimiter=separator)
+        convert = csv.ConvertOptions(strings_can_be_null=True, decimal_point=decimal_point)
+        csv_format = dataset.CsvFileFormat(parse, convert_options=convert)
         return csv_format.make_fragment(arrow_path(self.path), fs.LocalFileSystem())
 
     def _typed(self, field: Any) -> Any:

@@ -217,10 +217,8 @@ def _text_to_instant(column: Any) -> Any:
     dated = pc.fill_null(pc.match_substring_regex(text, r"^\d{4}-\d\d-\d\d$"), False)
     zoned = pc.and_(zoned, pc.invert(dated))  # the last two digits of a date are no zone
     null = pa.scalar(None, pa.string())
-    return pc.coalesce(
-        _parse_instants(pc.if_else(zoned, text, null), "UTC"),
-        _parse_instants(pc.if_else(zoned, null, text), None),
-    )
+    with_zone = _parse_instants(pc.if_else(zoned, text, null), "UTC")
+    return pc.coalesce(with_zone, _parse_instants(pc.if_else(zoned, null, text), None))
 
 
 def _parse_instants(text: Any, zone: str | None) -> Any:

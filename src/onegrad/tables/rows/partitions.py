@@ -200,11 +200,8 @@ class MemoryPartition(Partition):
                 block = self.columns.row_block(rows)
             else:
                 block = RowBlock(rows.toarray() if issparse(rows) else np.asarray(rows))
-            yield RowBlock(
-                block.X,
-                block.y if y is None else np.asarray(y),
-                block.w if w is None else np.asarray(w),
-            )
+            y = block.y if y is None else np.asarray(y)
+            yield RowBlock(block.X, y, block.w if w is None else np.asarray(w))
 
 
 @dataclass(frozen=True)

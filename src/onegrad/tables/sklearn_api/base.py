@@ -230,12 +230,11 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
         """Add the rows of an estimator that has the same first layer (see `blank`)."""
         check_is_fitted(self)
         check_is_fitted(other)
-        if type(other) is not type(self) or not model_rows.same_first_layers(
-            self.fitted_, other.fitted_
-        ):
+        mine, others = self.fitted_, other.fitted_
+        if type(other) is not type(self) or not model_rows.same_first_layers(mine, others):
             problem = "it needs the same first layer; make it with blank() and fill it"
             raise InvalidInput("other", problem=problem)
-        return self._publish(model_rows.with_rows(self.fitted_, model_rows.all_rows(other.fitted_)))
+        return self._publish(model_rows.with_rows(mine, model_rows.all_rows(others)))
 
     def blank(self) -> Self:
         """Return a copy with the same first layer and no rows, to be filled by partial_fit."""
