@@ -98,11 +98,9 @@ def file_partitions(path: str, roles: ColumnRoles, target: str | int | None) -> 
 
 
 def _find_files(path: str) -> list[str]:
-    """Return the files that a path, a directory or a pattern names, in order.
+    """Return the files, one at least, that a path, a directory or a pattern names, in order.
 
-    Raises
-    ------
-    InvalidInput : there are none, or a folder may not be read, whatever is in it.
+    A folder that may not be read is refused, whatever is in it.
     """
     try:
         if Path(path).is_dir():

@@ -183,10 +183,9 @@ def _memory_partitions(X: Tabular, y: Any, w: Any, roles: ColumnRoles) -> list[P
             problem = f"has {len(values)} rows; the inputs have {X.shape[0]}"
             raise InvalidInput(name, problem=problem)
     arrays = X, *(None if a is None else np.asarray(a) for a in (y, w))
-    return [
-        MemoryPartition(*(slice_rows(a, start, PARTITION_ROWS) for a in arrays), columns=roles)
-        for start in range(0, X.shape[0], PARTITION_ROWS)
-    ]
+    starts = range(0, X.shape[0], PARTITION_ROWS)
+    parts = ([slice_rows(a, start, PARTITION_ROWS) for a in arrays] for start in starts)
+    return [MemoryPartition(*part, columns=roles) for part in parts]
 
 
 def _dask_partitions(data: Any, y: Any, w: Any, roles: ColumnRoles) -> list[Partition]:

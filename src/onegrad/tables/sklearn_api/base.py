@@ -271,7 +271,6 @@ class FeatureLearner(BaseEstimator):  # type: ignore[misc]
     # -- predicting ----------------------------------------------------------------------------
 
     def _inputs(self, X: Any) -> Iterator[Floats]:
-        """Yield blocks of numeric inputs."""
         check_is_fitted(self)
         return numeric_blocks(self, X)
 
