@@ -41,9 +41,7 @@ class Family:
 
 # by name on the command line; the first is the default
 FAMILIES: Mapping[str, Family] = {
-    "alternating": Family(
-        AlternatingRegressor, AlternatingClassifier, options=("members", "budget")
-    ),
+    "alternating": Family(AlternatingRegressor, AlternatingClassifier, (), ("members", "budget")),
     "one-step": Family(OneStepRegressor, OneStepClassifier, (OneStepFeatures,)),
 }
 

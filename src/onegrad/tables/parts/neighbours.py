@@ -58,9 +58,8 @@ class NearbyRows(KeyedRows):
     def __sub__(self, other: NearbyRows) -> NearbyRows:
         """Return the rows without others; those that are not among them do not matter."""
         common = other[np.isin(other.keys, self.keys)]
-        rest, total = (
-            self.joined(replace(common, w=sign * common.w)).distinct() for sign in (-1.0, 1.0)
-        )
+        signed = (replace(common, w=sign * common.w) for sign in (-1.0, 1.0))
+        rest, total = (self.joined(rows).distinct() for rows in signed)
         return rest[rest.w > WEIGHT_ROUNDING * total.w].nearby()
 
     def nearby(self) -> NearbyRows:

@@ -57,10 +57,8 @@ def check_arrays(
     for name, spec in specs.items():
         array, axes = arrays[name], spec.axes.split()
         fits = array.dtype == spec.dtype and array.ndim == len(axes)
-        if not fits or any(
-            known_sizes.setdefault(axis, size) != size
-            for axis, size in zip(axes, array.shape, strict=True)
-        ):
+        lengths = zip(axes, array.shape, strict=True)
+        if not fits or any(known_sizes.setdefault(axis, size) != size for axis, size in lengths):
             raise InvalidInput("array", name, problem=f"{array.dtype}{array.shape}, not {spec}")
         if not (np.isfinite(array) | (spec.infinite & ~np.isnan(array))).all():
             raise InvalidInput("array", name, problem="it has entries that are not finite")
