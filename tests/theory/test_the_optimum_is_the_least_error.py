@@ -84,3 +84,5 @@ def test_what_is_wrong_is_named(arguments, named) -> None:
 def test_pictures_mark_the_optimum(best) -> None:
     ax = best.plot()
     assert "optimum" in [text.get_text() for text in ax.get_legend().get_texts()]
+    curve = og.optimum(PROBLEM, over="ridge", alpha=0.4, d=[100, 200]).plot()
+    assert curve.get_xlabel() == "Inputs d" and curve.get_lines()

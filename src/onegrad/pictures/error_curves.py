@@ -118,10 +118,10 @@ def draw_predicted_errors(
     theory: str,
     axes: dict[str, list[Any]],
     predictions: Mapping[str, tuple[Any, Any, Any]],
-    levels: Mapping[str, Any],
+    kernel_bound: Any = (),
     *,
-    dash: Any,
-    jumps: bool,
+    dash: Any = style.SOLID,
+    jumps: bool = False,
     **line: Any,
 ) -> Any:
     """Draw the errors that a theory predicts.
@@ -131,7 +131,7 @@ def draw_predicted_errors(
     theory : name of the theory in the legend.
     axes : the listed values of the grid, in the order of the arrays' axes.
     predictions : by quantity: values, half-width of the band, and spread of a single network.
-    levels : by name: errors that others reach, drawn where they are one number.
+    kernel_bound : that of every point, drawn where it is one number.
     dash : matplotlib's line style of the theory.
     jumps : whether the theory jumps at the thresholds of alpha, so that no line joins both sides.
     line : options of matplotlib's lines, such as color and label; they have the last word.
@@ -152,7 +152,7 @@ def draw_predicted_errors(
                 ax.plot(x, y, gid="error", **options)
                 style.band(ax, x, y, half, options["color"], "accuracy, 95 %")
         _quantity_legend(ax, layout, list(predictions), f"{theory} theory", linestyle=dash)
-        _draw_levels(ax, levels)
+        _draw_kernel_bound(ax, kernel_bound)
         return _format_axes(ax, layout, list(predictions))
 
 
@@ -260,24 +260,15 @@ def _quantity_legend(
         ax.plot([], [], label=f"{QUANTITY_NAMES[quantity]}, {source}", **(options | own))
 
 
-def _draw_levels(ax: Any, levels: Mapping[str, Any]) -> None:
-    """Draw one line for all names of the same error, once.
-
-    A level that is far from the curves would flatten them, and is left out.
-    """
-    # theories that are drawn on the same axes share the levels
-    labels_drawn = {line.get_gid() for line in ax.get_lines()}
+def _draw_kernel_bound(ax: Any, kernel_bound: Any) -> None:
+    """Draw the bound once; far from the curves it would flatten them, and is left out."""
     low, high = ax.get_ylim()
-    margin = _MAX_LEVEL_DISTANCE * (high - low)
-    names: dict[float, list[str]] = {}
-    for name, value in levels.items():
-        for error in {round(float(v), 12) for v in np.ravel(value)}:  # equal but for rounding
-            names.setdefault(error, []).append(name)
-    if len(names) == 1:
-        ((error, same),) = names.items()
-        label = " = ".join(same)
-        if label not in labels_drawn and low - margin < error < high + margin:
-            style.level(ax, error, label, style.DARK_GREY, gid=label)
+    margin, label = _MAX_LEVEL_DISTANCE * (high - low), "kernel bound"
+    # theories that are drawn on the same axes share it
+    is_new = label not in {line.get_gid() for line in ax.get_lines()}
+    errors = {round(float(v), 12) for v in np.ravel(kernel_bound)}  # equal but for rounding
+    if is_new and len(errors) == 1 and low - margin < (error := errors.pop()) < high + margin:
+        style.level(ax, error, label, style.DARK_GREY, gid=label)
 
 
 def _in_order(

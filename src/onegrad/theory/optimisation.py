@@ -150,9 +150,8 @@ class Optimum:
         nothing = np.full(np.shape(self.test), math.nan)
         band = self.accuracy.test * np.asarray(self.test)
         name = f"best {' and '.join(self.over)}, uniform"
-        return draw_predicted_errors(
-            ax, name, self.axes, {"test": (self.test, band, nothing)}, {}, **line
-        )
+        curves = {"test": (self.test, band, nothing)}
+        return draw_predicted_errors(ax, name, self.axes, curves, **line)
 
     def _repr_html_(self) -> str:
         title = f"Best {' and '.join(self.over)}, uniform theory"

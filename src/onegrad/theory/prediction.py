@@ -174,12 +174,11 @@ class Prediction(Errors):
             spread = getattr(self.spread, {"risk": "test"}.get(name, name), math.nan)
             bars = (np.broadcast_to(bar, np.shape(values)) for bar in (self.margin(name), spread))
             curves[name] = (values, *bars)
-        levels = {}
-        if {"test", "risk"} & set(names):
-            noise = self.test - self.risk if "risk" in names else 0.0
-            levels["kernel bound"] = self.kernel_bound - noise
+        bound = self.kernel_bound if {"test", "risk"} & set(names) else ()
+        if "risk" in names:
+            bound = bound - (self.test - self.risk)
         return draw_predicted_errors(
-            ax, self.label, self.axes, curves, levels, dash=self.dash, jumps=self.jumps, **line
+            ax, self.label, self.axes, curves, bound, dash=self.dash, jumps=self.jumps, **line
         )
 
     def _repr_html_(self) -> str:
