@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onegrad.arrays import Floats
-from onegrad.exceptions import InvalidInput, NotConverged
+from onegrad.exceptions import NotConverged
 
 MAX_TRACE_ITERATIONS = 200
 
@@ -71,9 +71,8 @@ def traces(
     See Moniri et al. 2024 (the system for m_1, m_2), Adlam and Pennington 2020;
     tests/theory/asymptotic/test_traces_solve_their_equations.py.
     """
-    a, b, phi, psi, lam = _checked(
-        c1_squared=c1_squared, c_gt1_squared=c_gt1_squared, phi=phi, psi=psi, lam=lam
-    )
+    columns = np.broadcast_arrays(c1_squared, c_gt1_squared, phi, psi, lam)
+    a, b, phi, psi, lam = (np.array(x, dtype=float) for x in columns)
     law = Untrained(a, b, psi, psi / phi)
     return complete_traces(law, lam, *_root(law, lam))
 
@@ -149,16 +148,3 @@ def _root(law: Untrained, lam: Floats) -> tuple[Floats, Floats, Floats, int]:
     raise NotConverged(
         f"traces: residual {np.max(np.abs(f)):.1e} after {MAX_TRACE_ITERATIONS} Newton steps"
     )
-
-
-def _checked(**arguments: ArrayLike) -> list[Floats]:
-    """Return all arguments as float arrays of one shape, or raise InvalidInput."""
-    arrays = []
-    for name, value in arguments.items():
-        array = np.asarray(value, dtype=float)
-        bound = 0.0 if name.startswith("c") else np.nextafter(0.0, 1.0)
-        if not np.all(np.isfinite(array) & (array >= bound)):
-            sign = ">= 0" if bound == 0.0 else "> 0"
-            raise InvalidInput(name, value, f"finite and {sign}")
-        arrays.append(array)
-    return [np.array(x) for x in np.broadcast_arrays(*arrays)]
