@@ -273,10 +273,11 @@ def spectrum(
 
 
 def _spectrum_by(method: str, problem: Problem) -> Spectrum:
-    scope.require_known_fields(method, SPECTRUM_METHODS[method].fields, [problem])
+    function, fields = SPECTRUM_METHODS[method]
+    scope.require_known_fields(method, fields, [problem])
     scope.require_representable(method, [problem])
     with scope.numerical_failures(f"{method} spectrum"):
-        law = SPECTRUM_METHODS[method].function(problem)
+        law = function(problem)
     numbers = [law.edge, law.atom, *law.x, *law.rho, *(spike.eigenvalue for spike in law.spikes)]
     if not np.all(np.isfinite(numbers)):
         raise NotConverged(f"{method} spectrum: rounding leaves no correct digits")

@@ -58,15 +58,6 @@ class Theory:
         object.__setattr__(self, "label", self.label or self.name)
 
 
-@dataclass(frozen=True)
-class SpectrumMethod:
-    """A theory of the spectrum: its name, its function and the fields of Problem that it reads."""
-
-    name: str
-    function: Callable[[Problem], Spectrum]
-    fields: tuple[str, ...]
-
-
 THEORIES: dict[str, Theory] = {
     theory.name: theory
     for theory in (
@@ -98,12 +89,10 @@ THEORIES: dict[str, Theory] = {
         ),
     )
 }
-SPECTRUM_METHODS: dict[str, SpectrumMethod] = {
-    method.name: method
-    for method in (
-        SpectrumMethod("uniform", uniform_spectrum, SPECTRUM_FIELDS),
-        SpectrumMethod("asymptotic", limiting_spectrum, ASYMPTOTIC_FIELDS),
-    )
+# theories of the spectrum: a function, and the fields of Problem that it reads
+SPECTRUM_METHODS: dict[str, tuple[Callable[[Problem], Spectrum], tuple[str, ...]]] = {
+    "uniform": (uniform_spectrum, SPECTRUM_FIELDS),
+    "asymptotic": (limiting_spectrum, ASYMPTOTIC_FIELDS),
 }
 
 
