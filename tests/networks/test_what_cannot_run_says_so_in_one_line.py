@@ -64,7 +64,7 @@ def test_a_run_that_cannot_fit_says_what_it_needs():
     big = og.Problem(n=10**6, d=10**5, N=10**6)
     with pytest.raises(og.InvalidInput) as caught:
         simulate(big, 1, memory_limit=1e9)
-    for words in ("GiB", "0.931 GiB may be used", "lower n or N", "float32", "memory_limit"):
+    for words in ("GiB", "0.931 GiB may be used", "lower n, d, N", "float32", "memory_limit"):
         assert words in str(caught.value)
 
 

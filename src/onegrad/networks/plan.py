@@ -203,12 +203,9 @@ def plan_group(
         networks = (networks + 1) // 2
         peak = peak_of_stack(policy)
     if peak > limit:
-        advice = _less_memory(problem, options.model, stack_size, ops)
-        raise InvalidInput(
-            "memory_limit",
-            problem=f"this run needs about {peak / 2**30:.3g} GiB but {limit / 2**30:.3g} GiB may "
-            f"be used ({advice})",
-        )
+        needed = f"this run needs about {peak / 2**30:.3g} GiB but {limit / 2**30:.3g} GiB may be"
+        advice = "lower n, d, N or batch, use dtype float32, or give a higher limit"
+        raise InvalidInput("memory_limit", problem=f"{needed} used ({advice})")
     if workers > 1:
         peak = workers * peak_of_stack(policy.worker)
     return replace(
@@ -218,16 +215,6 @@ def plan_group(
         networks_at_once=networks,
         peak_bytes=peak,
     )
-
-
-def _less_memory(problem: Problem, model: str, stack_size: int, ops: Ops) -> str:
-    sizes = "n" if model in KERNEL_MODELS else "n or N" if problem.n < 2 * problem.N else "N or d"
-    remedies = [f"lower {sizes}"]
-    if stack_size > 1:
-        remedies.append("lower batch")
-    if ops.precision == "exact":
-        remedies.append("dtype float32")
-    return ", ".join([*remedies, "a higher limit"])
 
 
 # -- the plan --------------------------------------------------------------------------------
