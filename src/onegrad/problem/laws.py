@@ -23,15 +23,11 @@ class Law:
 
 @dataclass(frozen=True)
 class LawParameter:
-    """The parameter p of a law: its lower bound (excluded), its default and its meaning.
-
-    mean_variance : tr(Sigma)/d of inputs with this law, a formula in p and the dimension d.
-    """
+    """The parameter of a law: its lower bound (excluded), its default and its meaning."""
 
     above: float
     default: float
     meaning: str
-    mean_variance: str = "1"
 
 
 INPUT_LAWS: dict[str, LawParameter | None] = {
@@ -40,8 +36,8 @@ INPUT_LAWS: dict[str, LawParameter | None] = {
     "uniform": None,
     "student-t": LawParameter(2.0, 5.0, "degrees of freedom"),
     "power-law": LawParameter(0.0, 1.0, "decay exponent of the covariance's eigenvalues"),
-    "spiked": LawParameter(0.0, 4.0, "excess variance along one random direction", "1 + p/d"),
-    "mixture": LawParameter(0.0, 1.0, "distance of the two centres from the origin", "1 + p^2/d"),
+    "spiked": LawParameter(0.0, 4.0, "excess variance along one random direction"),
+    "mixture": LawParameter(0.0, 1.0, "distance of the two centres from the origin"),
 }
 
 NOISE_LAWS: dict[str, LawParameter | None] = {
