@@ -19,7 +19,7 @@ from onegrad.networks import spectrum as measure_spectrum
 from onegrad.pictures import load_library, style
 from onegrad.pictures.result_tables import dataframe, html_table, network_count, with_error
 from onegrad.problem import Problem, check_axes, quick_start
-from onegrad.theory import THEORIES, Prediction, Spectrum, predict, prediction_of, spectrum
+from onegrad.theory import Prediction, Spectrum, predict, prediction_of, spectrum
 
 COMPARED_ERRORS = ("train", "test")
 LEVEL = 0.01  # share of comparisons that say "differ" where nothing does; benchmarks/verdict.py
@@ -142,29 +142,23 @@ class Comparison:
         if len(self.simulation.seeds) == 1:
             return "One network has no standard error, so nothing is compared (use more seeds)"
         label = self.prediction.label
-        theory = {"uniform": "theory", "your": "your theory"}.get(label, label)
-        if label != "uniform" and self.prediction.theory in THEORIES:
-            theory = f"the {label} theory"
+        own_words = {"uniform": "theory", "your": "your theory"}
+        theory = own_words.get(label, f"the {label} theory")
         z = np.abs(np.concatenate(list(self.z.values())))
         largest = f"largest |z| {z.max():.1f} of {len(z)} value{'s' if len(z) > 1 else ''}"
         if self.agrees is None:
             return f"{self._networks} are too few to tell whether {theory} is right ({largest})"
         verdict = f"{theory} and networks {'agree' if self.agrees else 'differ'} ({largest})"
-        return verdict if theory == label else verdict[0].upper() + verdict[1:]
+        return verdict[0].upper() + verdict[1:]
 
     def _kernels_clause(self, test: float, measured: float) -> str:
-        """Return the side of the kernels' bound on which each is, where there can be two."""
+        """Return whether both are below the kernels' bound, where they can be."""
         bound = float(np.ravel(self.prediction.kernel_bound)[-1])
         noise = self.simulation.points[-1].noise ** 2
         if not bound > noise * (1 + 1e-9) + 1e-9:  # the best linear predictor makes no error
             return ""
-        below = {
-            (True, True): "both below",
-            (False, False): "neither clearly below",
-            (True, False): "the first below, the second not clearly below",
-            (False, True): "the second below, the first not below",
-        }[test < bound, measured < bound]
-        return f", {below} {bound:.3g}, the best that any rotation-invariant kernel can do"
+        both = "both" if max(test, measured) < bound else "not both clearly"
+        return f", {both} below {bound:.3g}, the best that any rotation-invariant kernel can do"
 
     def _spikes_sentence(self) -> str:
         law, measured = self.spectrum, self.measured_spectrum
