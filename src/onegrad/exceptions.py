@@ -9,7 +9,6 @@ import difflib
 import functools
 import inspect
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable, Collection
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 _PACKAGE_FOLDER = str(Path(__file__).parent) + os.sep
-_MAX_WORD_LENGTH = 400  # of a word that a message quotes in full: longer than any path
 _MAX_VALUE_LENGTH, _MAX_PATH_LENGTH = 60, 200  # of a value, or a path, that a message quotes
 
 _NOT_GIVEN: Final = inspect.Parameter.empty  # None may be the value at fault
@@ -245,15 +243,12 @@ def warn(*concerns: Warning) -> None:
 
 
 def printable(text: str) -> str:
-    """Return the text as one line that a terminal shows without obeying it, long words cut.
+    """Return the text as one line that a terminal shows without obeying it.
 
     >>> print(printable("no column 'a\\n\\x1b[2J'"))
     no column 'a\\n\\x1b[2J'
     """
-    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-    return re.sub(
-        rf"\S{{{_MAX_WORD_LENGTH},}}", lambda word: f"{word[0][:40]}…{word[0][-40:]}", line
-    )
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def check_choice(argument: str, value: Any, choices: Collection[str]) -> str:
