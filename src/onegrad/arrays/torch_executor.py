@@ -45,8 +45,7 @@ class TorchExecutor(DeviceExecutor):
     def draw(
         self, seeds: Seeds, key: tuple[int, ...], start: int, rows: int, width: int, normal: bool
     ) -> Array:
-        shape = (len(seeds), rows, width)
-        out = self.torch.empty(shape, dtype=self.drawn, device=self.place)
+        out = self.torch.empty((len(seeds), rows, width), dtype=self.drawn, device=self.place)
         generator = self.torch.Generator(self.place)
         for r in range(0, rows, STREAM_ROWS):
             name = reduce(_mix, (*key, start + r), 0)

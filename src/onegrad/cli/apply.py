@@ -61,8 +61,7 @@ def run(args: argparse.Namespace) -> None:
     _check_columns(model, args)
     data, unknown = with_learned_types(source(args.data), model.fitted_.encoding), UnknownValues()
     if not to_standard_output:
-        others = [*data.paths, args.model_file]
-        output_file(args.out, "--out", replace=args.force, others=others)
+        output_file(args.out, "--out", replace=args.force, others=[*data.paths, args.model_file])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownValueWarning)  # once for all blocks, below
         inputs = _inputs(model, data, unknown)

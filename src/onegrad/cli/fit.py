@@ -177,8 +177,7 @@ def _targets(args: argparse.Namespace, X: Any) -> Iterator[Any]:
     from onegrad.tables.rows.table import is_table
 
     columns = X.column_names[:1] if is_table(X) else None
-    drop = args.drop_missing
-    data = source(args.data, target=args.target, columns=columns, drop_missing=drop)
+    data = source(args.data, target=args.target, columns=columns, drop_missing=args.drop_missing)
     return (block.y for block in data.blocks())
 
 

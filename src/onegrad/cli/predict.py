@@ -37,10 +37,8 @@ def run(args: argparse.Namespace) -> None:
     problem, axes = options.problem, options.axes
     check_plot(args)
     if args.plot is not None and not axes:
-        needed = "needs a curve: list values, such as --alpha 0:0.5:11"
-        raise InvalidInput("--plot", problem=needed)
-    inputs = load_rows(args.rows)
-    prediction = predict(problem, theory=args.theory, rows=inputs, **axes)
+        raise InvalidInput("--plot", problem="needs a curve: list values, such as --alpha 0:0.5:11")
+    prediction = predict(problem, theory=args.theory, rows=load_rows(args.rows), **axes)
     save_plot(args.plot, prediction)
     rows: list[dict[str, Any]] = prediction.results()
     if args.json:

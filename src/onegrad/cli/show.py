@@ -13,8 +13,7 @@ def add_parser(subparsers: Any) -> None:
     """Add `onegrad show`."""
     summary = "summary of a saved model"
     description = "Print the estimator, rows, columns, scores and importances of a saved model."
-    example = "onegrad show price.model"
-    parser = add_command(subparsers, "show", summary, description, example)
+    parser = add_command(subparsers, "show", summary, description, "onegrad show price.model")
     parser.add_argument("model_file", metavar="MODEL", help="a file written by onegrad fit")
 
 

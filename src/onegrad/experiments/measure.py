@@ -17,11 +17,6 @@ CellValues = Mapping[str, Any]
 OptionValue = TypeVar("OptionValue", bound=Option)
 
 
-def same_device(_cell: Cell, device: str) -> str:
-    """Return the device as it was named."""
-    return device
-
-
 @dataclass(frozen=True)
 class Measure:
     """The computation of a cell.
@@ -31,13 +26,13 @@ class Measure:
     function : (cell, device) -> arrays by name; a seeded one has seeds as the first axis.
     seeded : True if it is random, so that a grid asks it for seeds.
     options : names of the options that it reads.
-    device_record : (cell, device) -> the device as the store records it.
+    device_record : (cell, device) -> the device as the store records it; None for its name.
     """
 
     function: Callable[[Cell, str], CellValues]
     seeded: bool = True
     options: tuple[str, ...] = ()
-    device_record: Callable[[Cell, str], str] = same_device
+    device_record: Callable[[Cell, str], str] | None = None
 
 
 Measures = Mapping[str, Measure]

@@ -113,11 +113,11 @@ def measure_cell(
     try:
         measure = measures[cell.measure]
         values = dict(measure.function(cell, device))
-        device = measure.device_record(cell, device)
+        if measure.device_record is not None:
+            device = measure.device_record(cell, device)
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
-        kind = type(error).__name__
-        message = f"{kind}: {error} ({Path(where.filename).name}:{where.lineno})"
+        message = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
     seconds = time.perf_counter() - start
     return Outcome(cell.key, values, message, _provenance(cell, device, commit, seconds))
 

@@ -168,8 +168,7 @@ class Store:
                 damaged[row.key] = damage
             else:
                 done.add(row.key)
-        query = "SELECT key, message FROM failures"
-        failures = self._read(lambda _, file: file.execute(query))
+        failures = self._read(lambda _, file: file.execute("SELECT key, message FROM failures"))
         return Condition(
             done,
             {key: damage for key, damage in damaged.items() if key not in done},

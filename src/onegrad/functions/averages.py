@@ -51,7 +51,9 @@ def gaussian_averages(
     if f.polynomial is not None:  # exact for f^2 times He_4: degree < 2k
         z, p = gauss_hermite(len(f.polynomial) + 2)
         return _sum(f, mean, deviation, z, p * (1 - flattening * _he4(z)))
-    halvings = _first_halvings(deviation)
+    # of the trapezoidal step, before its error is looked at
+    halvings = np.ceil(np.log2(np.maximum(deviation / _MAX_COARSE_DEVIATION, 1.0)))
+    halvings = np.minimum(halvings, _MAX_HALVINGS - 1)
     classes = np.unique(halvings)
     if len(classes) == 1:
         return _trapezoidal(f, mean, deviation, flattening, tol, int(classes[0]))
@@ -62,12 +64,6 @@ def gaussian_averages(
             f, mean[part], deviation[part], flattening, tol, int(first)
         )
     return Averages(*averages)
-
-
-def _first_halvings(deviation: Floats) -> Floats:
-    """Return how often the trapezoidal step is halved before its error is looked at."""
-    needed = np.ceil(np.log2(np.maximum(deviation / _MAX_COARSE_DEVIATION, 1.0)))
-    return np.minimum(needed, _MAX_HALVINGS - 1)
 
 
 def _trapezoidal(

@@ -64,8 +64,7 @@ def resolve(spec: FunctionSpec, argument: str = "activation") -> Function | Mult
         return _resolve_text(spec, argument)
     value, slope = spec if isinstance(spec, tuple) and len(spec) == 2 else (spec, None)
     if not callable(value) or not (slope is None or callable(slope)):
-        allowed = "a name, a formula, or a callable with its derivative"
-        raise InvalidInput(argument, spec, allowed)
+        raise InvalidInput(argument, spec, "a name, a formula, or a callable with its derivative")
     if slope is None and argument == "activation":
         raise InvalidInput(argument, spec, "a callable with its derivative: (f, df)")
     # a callable without a hash cannot be a key of the cache, and is resolved at every use

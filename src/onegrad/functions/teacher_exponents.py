@@ -79,8 +79,8 @@ def exponents(teacher: FunctionSpec, activation: FunctionSpec | None = None) -> 
     common, out_of_reach = degrees, {}
     if activation is not None:
         sigma = resolve_activation(activation)
-        activation_share = energy_by_degree(sigma)
-        common = [k for k in degrees if activation_share[k] > _MIN_ENERGY_SHARE]
+        share = energy_by_degree(sigma)
+        common = [k for k in degrees if share[k] > _MIN_ENERGY_SHARE]
         out_of_reach = unreachable_degrees(f, sigma)
     energies = enumerate(class_energies(f), start=1)
     # a degree of the labels is one of E[h_k | y], even where the error of the grid hides it
@@ -104,12 +104,8 @@ def unreachable_degrees(teacher: Function | MultiIndex, activation: Function) ->
     """
     reachable = np.zeros(MAX_EXPONENT + 1, dtype=bool)
     for length in _WEIGHT_LENGTHS:
-
-        def stretched(z: Floats, length: float = length) -> Floats:
-            return activation(length * z)
-
         kinks = tuple(kink / length for kink in activation.kinks)
-        c = hermite_coefficients(stretched, MAX_EXPONENT, kinks)
+        c = hermite_coefficients(lambda z: activation(length * z), MAX_EXPONENT, kinks)  # noqa: B023
         energy = np.array([math.factorial(k) * c[k] ** 2 for k in range(MAX_EXPONENT + 1)])
         reachable |= energy > _MIN_ENERGY_SHARE * energy.sum()
     share = energy_by_degree(teacher)[1:] * teacher.second_moment / teacher.variance

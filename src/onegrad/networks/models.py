@@ -70,7 +70,7 @@ def spikes_of_step(n: int, eta: float) -> int:
     alpha = math.log(eta) / math.log(n)
     if alpha >= 0.5:
         raise InvalidInput("alpha", float(f"{alpha:.4g}"), "< 1/2 for the spiked features")
-    return step_window(alpha).spikes
+    return step_window(alpha)[0]
 
 
 def smoothed_power(t: Array, delta: Array, k: int) -> Array:

@@ -183,8 +183,7 @@ def draw_weights(problem: Problem, streams: Streams) -> Array:
     # the same normals for both laws: a seed's directions do not depend on the lengths
     neurons = problem.N // (1 + problem.paired)
     W = streams.entries(GAUSSIAN, (Purpose.WEIGHTS,), 0, neurons, problem.d)
-    sphere = problem.weights == "sphere"
-    W /= (W * W).sum(-1)[..., None] ** 0.5 if sphere else math.sqrt(problem.d)
+    W /= (W * W).sum(-1)[..., None] ** 0.5 if problem.weights == "sphere" else math.sqrt(problem.d)
     return namespace(W).concatenate([W, W], 1) if problem.paired else W
 
 

@@ -178,12 +178,8 @@ def _spectra_of_seed(problem: Problem, seed: int, distances: bool) -> dict[str, 
     alignments[:top] = (U[:, :top].T @ (H / np.linalg.norm(H, axis=0))) ** 2  # squared cosines
     defined = problem.steps == 1 and (problem.alpha is None or problem.alpha < 0.5)
     distance = distance_to_spiked(network, rows, eta) if distances and defined else np.nan
-    return {
-        "F": s,
-        "W": scipy.linalg.svdvals(W[0]),
-        "alignments": alignments,
-        "distance": distance,
-    }
+    weights = scipy.linalg.svdvals(W[0])
+    return {"F": s, "W": weights, "alignments": alignments, "distance": distance}
 
 
 # -- neurons and eigenvalues at any step size ------------------------------------------------

@@ -297,8 +297,7 @@ def _user_rows(options: SimulateOptions, problems: Iterable[Problem]) -> Floats 
     try:
         X = np.asarray(options.rows, dtype=float)
     except (TypeError, ValueError):
-        allowed = "an array of numbers, one row per input"
-        raise InvalidInput("rows", allowed=allowed) from None
+        raise InvalidInput("rows", allowed="an array of numbers, one row per input") from None
     for problem in problems:
         if X.ndim != 2 or X.shape[1] != problem.d:
             raise InvalidInput("rows", X.shape, f"an array of shape (m, d) with d = {problem.d}")

@@ -17,19 +17,8 @@ from onegrad.networks.plan import Plan, make_plan, repeat_plan
 from onegrad.networks.run import run_plan
 from onegrad.networks.sample_mean import SampleMean
 from onegrad.pictures.error_curves import check_quantities, draw_measured_errors
-from onegrad.pictures.result_tables import (
-    dataframe,
-    html_table,
-    network_count,
-    row_with_errors,
-)
-from onegrad.problem import (
-    Problem,
-    check_axes,
-    list_axes,
-    quick_start,
-    representation_warnings,
-)
+from onegrad.pictures.result_tables import dataframe, html_table, network_count, row_with_errors
+from onegrad.problem import Problem, check_axes, list_axes, quick_start, representation_warnings
 
 # part of a standard error that the precision may be off without a warning: both together are then
 # (1 + 1/16)^(1/2), 3 % more than chance alone

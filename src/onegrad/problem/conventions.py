@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from onegrad.exceptions import InvalidInput
 from onegrad.problem.fields import check_number, check_size
@@ -134,15 +134,8 @@ def complete_step(n: int, alpha: float | None, eta: float | None) -> tuple[float
     return (math.log(eta) / math.log(n) if eta > 0 and n > 1 else None), eta
 
 
-class StepWindow(NamedTuple):
-    """Number of spikes at an exponent, and whether it is the threshold of the next one."""
-
-    spikes: int
-    at_threshold: bool
-
-
-def step_window(alpha: float) -> StepWindow:
-    r"""Return the window of an exponent alpha < 1/2.
+def step_window(alpha: float) -> tuple[int, bool]:
+    r"""Return the number of spikes at alpha < 1/2, and whether it is the threshold of the next one.
 
     .. math:: \ell \text{ with } \tfrac{\ell-1}{2\ell} < \alpha < \tfrac{\ell}{2\ell+2},
         \text{ that is } \ell = \lceil 1/(1-2\alpha) \rceil - 1
@@ -151,9 +144,9 @@ def step_window(alpha: float) -> StepWindow:
     See Moniri et al. 2024, Theorem 3.3.
     """
     if alpha < -MAX_THRESHOLD_DISTANCE:
-        return StepWindow(0, False)
+        return 0, False
     windows = 1 / (1 - 2 * alpha)  # the k-th threshold is where this equals k
     nearest = round(windows)
     if abs(alpha - (nearest - 1) / (2 * nearest)) < MAX_THRESHOLD_DISTANCE:
-        return StepWindow(nearest - 1, True)
-    return StepWindow(math.ceil(windows) - 1, False)
+        return nearest - 1, True
+    return math.ceil(windows) - 1, False

@@ -26,11 +26,8 @@ class Direction(NamedTuple):
     residual_energy: NumberOrArray
 
 
-def direction(problem: Problem, constant: float | None = None) -> Direction:
+def direction(problem: Problem) -> Direction:
     """Return the limit n, d, N to infinity of the learned direction.
-
-    constant : constant of the initial output, see `output_constants`; by default the average over
-        its law.
 
     Holds for isotropic Gaussian inputs. With a teacher of several indices the cosine is that with
     its linear part.
@@ -38,18 +35,13 @@ def direction(problem: Problem, constant: float | None = None) -> Direction:
     """
     teacher, full = problem.teacher_function, problem.residual == "full"
     labels = teacher.second_moment + problem.noise**2
-    output, c1 = full * output_energy(problem, constant), full * problem.sigma.c[1]
+    output, c1 = full * output_energy(problem), full * problem.sigma.c[1]
     linear = linear_part(teacher)
     c1_star = float(linear[0] if len(linear) == 1 else np.linalg.norm(linear))
     c1_star *= 1 - problem.corrupted  # a replaced label does not know its row
     return Direction(
         *map(float, direction_from_moments(labels, output, c1_star, c1, problem.phi_step))
     )
-
-
-def mean_readout(problem: Problem) -> float:
-    """Return E g of the readout g = sqrt(N) a."""
-    return 1.0 if problem.readout == "constant" else 0.0
 
 
 def output_constants(problem: Problem, c0: float | None = None) -> tuple[float, ...]:
@@ -68,23 +60,20 @@ def output_constants(problem: Problem, c0: float | None = None) -> tuple[float, 
     return (c0, -c0)
 
 
-def output_variance(problem: Problem) -> float:
-    r"""Return the variance of the initial output :math:`f_0 = \sum_i a_i\sigma(w_i\cdot x)` over x.
+def output_energy(problem: Problem) -> float:
+    r"""Return what the initial output, of constant C, adds to the mean square of the residual.
 
-    .. math:: \mathrm{Var}f_0 = \mathrm{Var}\,\sigma + 2c_2^2\,(Eg)^2 N/d
+    .. math:: \mathrm{Var}f_0 + E[C^2 - 2C\,c_{\star,0}],\qquad
+        \mathrm{Var}f_0 = \mathrm{Var}\,\sigma + 2c_2^2\,(Eg)^2 N/d
 
-    A readout of nonzero mean adds up what all neurons share, :math:`c_2(|x|^2/d - 1)`.
+    A readout :math:`g/\sqrt N` of nonzero mean adds up what all neurons share,
+    :math:`c_2(|x|^2/d - 1)`.
     """
-    shared = mean_readout(problem) * problem.sigma.c[2]
-    return float(problem.sigma.variance + 2 * shared**2 / problem.psi)
-
-
-def output_energy(problem: Problem, constant: float | None = None) -> float:
-    """Return what the initial output adds to the mean square of the residual."""
-    constants = output_constants(problem) if constant is None else (constant,)
+    shared = (problem.readout == "constant") * problem.sigma.c[2]
+    variance = float(problem.sigma.variance + 2 * shared**2 / problem.psi)
     mean_label = mean_of(problem.teacher_function)
-    squares = [c**2 - 2 * mean_label * c for c in constants]
-    return output_variance(problem) + sum(squares) / len(squares)
+    squares = [c**2 - 2 * mean_label * c for c in output_constants(problem)]
+    return variance + sum(squares) / len(squares)
 
 
 def direction_from_moments(

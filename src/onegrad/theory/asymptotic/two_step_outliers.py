@@ -54,14 +54,8 @@ from onegrad.theory.uniform.rules import ONE_NODE, product_rule
 
 _NAME = "two-step outliers"
 READ_FIELDS = ("activation", "teacher", "noise", "alpha", "eta", "later_alpha", "n_step", "weights")
-UNREAD_FIELDS = (
-    "ridge",
-    "ridge_rows",
-    "intercept",
-    "steps",
-    "batches",
-    "readout",
-)  # after the steps
+# what comes after the steps
+UNREAD_FIELDS = ("ridge", "ridge_rows", "intercept", "steps", "batches", "readout")
 TEACHER_NODES, INDEX_NODES, LABEL_NOISE_NODES = 40, 24, 9
 MIN_GRID, GRID_STEP = 21, 0.1  # of slopes against the mean, a cubic spline: off by 1e-6
 LARGEST_TERM = 8  # of the terms that are listed
@@ -113,7 +107,9 @@ def two_step_outliers(problem: Problem) -> TwoStepOutliers:
     """
     _require_covered(problem)
     first, second = problem.step, problem.replace(steps=2).later_sizes[0]
-    exponents = _exponents(first, second, problem.n)
+    alpha_1, alpha_2 = (math.log(size) / math.log(problem.n) for size in (first, second))
+    later = [alpha_2 - k * (0.5 - alpha_1) for k in range(1, LARGEST_TERM + 1)]
+    exponents = np.array([max(alpha_1, alpha_2), *later])
     c = problem.sigma.c[1 : LARGEST_TERM + 2]
     coefficients = np.array([math.factorial(k + 1) * c_k for k, c_k in enumerate(c)])
     grows = (exponents > ZERO) & (abs(coefficients) > ZERO)
@@ -140,13 +136,6 @@ def _require_covered(problem: Problem) -> None:
     if problem.step == 0:
         raise OutOfScope(_NAME, "alpha", problem.alpha, "a first step")
     require_linear_part(_NAME, [problem])
-
-
-def _exponents(first: float, second: float, n: int) -> Floats:
-    """Return the exponents of terms k = 0, 1, ... for these step sizes."""
-    alpha_1, alpha_2 = (math.log(size) / math.log(n) for size in (first, second))
-    later = [alpha_2 - k * (0.5 - alpha_1) for k in range(1, LARGEST_TERM + 1)]
-    return np.array([max(alpha_1, alpha_2), *later])
 
 
 def squared_strengths(problem: Problem, first: float, second: float) -> Floats:
