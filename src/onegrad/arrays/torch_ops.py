@@ -213,5 +213,4 @@ def _load_solvers(place: Any) -> None:
 
 
 def _stack(A: Array) -> Array:
-    """Return A with one leading axis."""
     return A.reshape(-1, *A.shape[-2:])

@@ -116,7 +116,6 @@ def _inputs(model: Any, data: Any, unknown: Any) -> Iterator[Any]:
 
 
 def _columns(model: Any, X: Any, args: argparse.Namespace) -> Columns:
-    """Return the columns of predictions for one block."""
     if args.std:
         mean, deviation = model.predict(X, return_std=True)
         columns = _named("prediction", mean) | _named("std", deviation)
@@ -170,7 +169,6 @@ def _named(name: str, values: np.ndarray[Any, Any]) -> Columns:
 
 
 def _table(columns: Columns) -> Any:
-    """Return the columns as an Arrow table."""
     import pyarrow as pa
 
     # lists, because pyarrow takes a NUL in NumPy's text for its end

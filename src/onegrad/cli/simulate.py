@@ -148,7 +148,6 @@ def _precision_line(simulation: Simulation) -> str:
 
 
 def _print_cost(cost: Cost, as_json: bool) -> None:
-    """Print what a run would cost."""
     if as_json:
         print_json(vars(cost))
         return

@@ -116,7 +116,6 @@ class Results(Mapping[str, Points]):
 
     @cached_property
     def cells(self) -> dict[str, list[Cell]]:
-        """Cells of each grid."""
         return all_cells(self.spec)
 
     @cached_property

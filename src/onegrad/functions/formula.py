@@ -140,7 +140,6 @@ class Composed:
         return _RULES[self.rule][1](x, *self.parts)
 
     def named(self, name: str) -> Function:
-        """Return the function that a formula stands for."""
         return Function(name, self, _Slope(self), self.kinks, continuous=self.continuous)
 
 

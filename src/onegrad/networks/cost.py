@@ -52,7 +52,6 @@ class ReplicateWork:
 
     @property
     def flops(self) -> float:
-        """Floating-point operations of products, Gram matrices and factors."""
         return self.products + self.gram + self.factors
 
     @property

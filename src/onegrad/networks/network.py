@@ -51,7 +51,6 @@ class Gradient:
     beta: Array  # (B, d)
 
     def arrays(self) -> list[Array]:
-        """Return the sums over rows of which it consists."""
         return [self.G, self.beta]
 
 
@@ -65,7 +64,6 @@ class Network:
 
     @classmethod
     def of(cls, sampler: Sampler) -> Network:
-        """Draw the untrained networks."""
         p, streams = sampler.problem, sampler.streams
         return cls(sampler, draw_weights(p, streams), draw_readout(p, streams))
 

@@ -78,7 +78,6 @@ class ProgressCounter:
                     raise
 
     def finish(self) -> None:
-        """Report that everything is done."""
         if self.progress:
             self.progress(self.total, self.total)
 

@@ -226,7 +226,6 @@ class Sampler:
 
     @property
     def ops(self) -> Ops:
-        """The operations of the device."""
         return self.streams.ops
 
     @property

@@ -133,7 +133,6 @@ class Child:
         self._write(pickle.dumps(function))
 
     def send(self, task: list[Attempt]) -> None:
-        """Let the process begin with a task."""
         self.task = task
         self._write(pickle.dumps([attempt.item for attempt in task]))
 
@@ -151,7 +150,6 @@ class Child:
         return list(results)
 
     def end(self) -> None:
-        """End the process, whatever it is doing."""
         self.process.kill()
         self.process.wait()
         self.tasks.close()

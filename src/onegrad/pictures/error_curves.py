@@ -286,7 +286,6 @@ def _in_order(
 
 
 def _format_axes(ax: Any, layout: Layout, quantities: list[str]) -> Any:
-    """Set scales, labels and the legend."""
     layout.format_x_axis(ax)
     _choose_y_scale(ax)
     label = QUANTITY_NAMES[quantities[0]] if len(quantities) == 1 and layout.name else "error"

@@ -98,7 +98,6 @@ def draw_measured_spectrum(ax: Any, singular_values: Floats, n: int, edge: float
 
 
 def _vertical_line(ax: Any, x: float, label: str, colour: str, **line: Any) -> None:
-    """Draw a vertical line with its label along it."""
     ax.axvline(x, color=colour, zorder=3, **line)
     place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
     text = {"rotation": 90, "ha": "right", "va": "top", "color": colour, "fontsize": 7.5}

@@ -136,7 +136,6 @@ class ProblemGrid:
 
     @classmethod
     def over(cls, problem: Problem | None, axes: Mapping[str, Any]) -> Self:
-        """Return the grid of a problem, by default that of the quick start, over its axes."""
         problem, lists = problem or quick_start(), list_axes(axes)
         fixed = {field: value for field, value in axes.items() if field not in lists}
         problems, shape = problem.grid(**axes) if axes else ([problem], ())

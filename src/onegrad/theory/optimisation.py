@@ -54,7 +54,6 @@ class SearchRange:
     about: str  # the variable in words
 
     def value(self, share: float) -> float:
-        """Return the value at a share from 0 to 1 of the range."""
         if self.logarithmic:
             return float(self.low * (self.high / self.low) ** share)
         return float(self.low + (self.high - self.low) * share)

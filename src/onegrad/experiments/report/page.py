@@ -129,7 +129,6 @@ class Page:
 
     @property
     def holding(self) -> int:
-        """Number of sentences that hold."""
         return sum(h.holds for h in self.headlines)
 
     @property

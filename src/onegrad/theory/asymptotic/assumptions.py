@@ -24,7 +24,6 @@ class Assumption:
     recorded_only: bool = False  # a condition of the proof: see AssumptionWarning
 
     def warning(self, theory: str) -> AssumptionWarning:
-        """Return the warning that a theory was used outside this assumption."""
         lost = f"; {self.consequence}" if self.consequence else ""
         text = f"{theory} theory, {self.field}: {self.statement}{lost}"
         return AssumptionWarning(theory, self.field, text, self.recorded_only)

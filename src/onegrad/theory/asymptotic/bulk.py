@@ -92,7 +92,6 @@ class Bulk:
 
     @cached_property
     def edge(self) -> float:
-        """Right end of the bulk."""
         return -float(self._at(np.asarray(self.excess_at_edge))[1])
 
     # -- inside -------------------------------------------------------------------------------

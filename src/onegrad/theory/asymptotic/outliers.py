@@ -53,7 +53,6 @@ class Perturbation:
     cross: float
 
     def gamma(self, kappa: float) -> Floats:
-        """Return Gamma at kappa."""
         return kappa * self.K + (1 - kappa) * np.outer(self.p, self.p)
 
     def G(self, M1: float, M2: float) -> Floats:

@@ -45,7 +45,6 @@ class Scalars:
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> Scalars:
-        """Return the numbers of the problems."""
         sigma, teacher = [p.sigma for p in problems], [p.sigma_star for p in problems]
         columns = {
             "phi": [p.phi for p in problems],
@@ -69,17 +68,14 @@ class Scalars:
 
     @property
     def c1(self) -> Floats:
-        """Linear coefficient of the activation."""
         return self.c[:, 1]
 
     @cached_property
     def traces(self) -> Traces:
-        """Traces of the untrained resolvent."""
         return traces(self.c1**2, self.c_gt1_squared, self.phi, self.psi, self.lam)
 
     @cached_property
     def direction(self) -> Direction:
-        """The learned direction."""
         labels = self.c_star_squared + self.c_star[:, 0] ** 2 + self.noise_squared
         output, c1 = self.full * self.output_energy, self.full * self.c1
         return direction_from_moments(labels, output, self.c_star[:, 1], c1, self.phi_step)
