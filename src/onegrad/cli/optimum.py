@@ -5,7 +5,7 @@ from typing import Any
 
 from onegrad.cli.options import add_plot, add_problem_command, read_problem_options
 from onegrad.cli.output import check_plot, print_json, print_table, print_title, save_plot
-from onegrad.cli.predict import add_margins
+from onegrad.pictures.result_tables import row_with_margins
 from onegrad.theory import optimum
 
 _EXAMPLES = (
@@ -40,7 +40,6 @@ def run(args: argparse.Namespace) -> None:
     if args.json:
         print_json(best.to_dict() | {"setting": options.setting})
         return
-    rows = best.results()
-    add_margins(rows)
+    rows = [row_with_margins(row) for row in best.results()]
     print_title(f"best {' and '.join(over)}, uniform theory: {options.title}")
     print_table(rows, [*best.axes, *over, "train", "test"])

@@ -9,7 +9,7 @@ import numpy as np
 from onegrad.cli.options import add_plot, add_problem_command, load_rows, read_problem_options
 from onegrad.cli.output import check_plot, print_json, print_table, print_title, save_plot
 from onegrad.exceptions import InvalidInput
-from onegrad.pictures.result_tables import with_error
+from onegrad.pictures.result_tables import row_with_margins
 from onegrad.theory import THEORIES, predict
 
 _EXAMPLES = (
@@ -40,23 +40,15 @@ def run(args: argparse.Namespace) -> None:
         raise InvalidInput("--plot", problem="needs a curve: list values, such as --alpha 0:0.5:11")
     prediction = predict(problem, theory=args.theory, rows=load_rows(args.rows), **axes)
     save_plot(args.plot, prediction)
-    rows: list[dict[str, Any]] = prediction.results()
+    results = prediction.results()
     if args.json:
-        answer = {"results": rows, "problem": problem.to_dict(), "theory": prediction.theory}
+        answer = {"results": results, "problem": problem.to_dict(), "theory": prediction.theory}
         print_json(answer | {"kernel_bound": prediction.kernel_bound, "setting": options.setting})
         return
-    add_margins(rows)
     print_title(f"{prediction.theory} theory: {options.title}")
     noisy = "noise" in axes or problem.noise > 0  # else the risk is the test error
+    rows = [row_with_margins(row) for row in results]
     print_table(rows, [*options.columns, "train", "test", *["risk"] * noisy])
     bounds = set(np.ravel(prediction.kernel_bound).tolist())
     if len(bounds) == 1 and math.isfinite(bound := bounds.pop()):
         print(f"no rotation-invariant kernel has a test error below {bound:.4g}")
-
-
-def add_margins(rows: list[dict[str, Any]]) -> None:
-    """Write errors with the accuracy that the theory states for them, where it states one."""
-    for row in rows:
-        for name in ("train", "test"):
-            if (accuracy := row.get(f"{name}_accuracy")) is not None:
-                row[name] = with_error(row[name], accuracy * row[name])

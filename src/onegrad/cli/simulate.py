@@ -14,7 +14,7 @@ from onegrad.cli.options import ProblemOptions, add_problem_command, load_rows, 
 from onegrad.cli.output import print_json, print_note, print_table, print_title
 from onegrad.exceptions import InvalidInput, NotConverged, OutOfScope
 from onegrad.io.progress import TerminalProgress
-from onegrad.pictures.result_tables import network_count, row_with_errors, with_error
+from onegrad.pictures.result_tables import network_count, row_with_errors, row_with_margins
 
 if TYPE_CHECKING:
     from onegrad.networks import Cost, Simulation
@@ -124,9 +124,9 @@ def _add_theory(
         return []
     z = {name: deviations(prediction, simulation, name) for name in ("train", "test")}
     for i, (row, point) in enumerate(zip(rows, prediction.results(), strict=True)):
+        shown = row_with_margins(point)
         for name in z:
-            margin = (point.get(f"{name}_accuracy") or 0.0) * (point[name] or 0.0)
-            row[f"{name}, theory"] = with_error(point[name] or 0.0, margin)
+            row[f"{name}, theory"] = shown[name]
             row[f"z of {name}"] = round(float(z[name][i]), 1)
     if len(simulation.seeds) == 1:  # it has no standard error
         return ["train, theory", "test, theory"]

@@ -79,6 +79,15 @@ def row_with_errors(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def row_with_margins(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row in which each error is one text with its accuracy, where that is stated."""
+    shown = {k: v for k, v in row.items() if not k.endswith(("_accuracy", "_spread"))}
+    for name in ("train", "test"):
+        if (accuracy := row.get(f"{name}_accuracy")) is not None:
+            shown[name] = with_error(row[name], accuracy * row[name])
+    return shown
+
+
 def network_count(count: int) -> str:
     """Return `one network`, or `5 networks`."""
     return "one network" if count == 1 else f"{count} networks"

@@ -14,7 +14,13 @@ from onegrad.exceptions import AssumptionWarning
 from onegrad.io.json_values import json_values
 from onegrad.pictures import style
 from onegrad.pictures.error_curves import check_quantities, draw_predicted_errors
-from onegrad.pictures.result_tables import dataframe, field_text, html_table, with_error
+from onegrad.pictures.result_tables import (
+    dataframe,
+    field_text,
+    html_table,
+    row_with_margins,
+    with_error,
+)
 from onegrad.problem import Problem
 from onegrad.theory.direction import NumberOrArray
 
@@ -182,14 +188,7 @@ class Prediction(Errors):
         )
 
     def _repr_html_(self) -> str:
-        rows = []
-        for row in self.results():
-            shown = {k: v for k, v in row.items() if not k.endswith(("_accuracy", "_spread"))}
-            for name in ("train", "test"):
-                value, accuracy = row[name], row.get(f"{name}_accuracy")
-                if value is not None and accuracy is not None:
-                    shown[name] = with_error(value, accuracy * value)  # type: ignore[assignment]
-            rows.append(shown)
+        rows = [row_with_margins(row) for row in self.results()]
         return html_table(f"{self.label} theory", self.problem, rows, self.axes)
 
     def __repr__(self) -> str:
