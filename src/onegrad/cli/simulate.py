@@ -6,7 +6,6 @@ import argparse
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -54,14 +53,14 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print the errors of real networks."""
-    from onegrad.networks import SimulateOptions
     from onegrad.networks.cost import cost
+    from onegrad.networks.plan import OPTION_NAMES
     from onegrad.networks.simulation import simulate
 
     problem_options = read_problem_options(args)
     problem, axes = problem_options.problem, problem_options.axes
-    names = [field.name for field in fields(SimulateOptions) if field.name != "rows"]
-    options: dict[str, Any] = {name: vars(args)[name] for name in names if name in vars(args)}
+    names = [name for name in OPTION_NAMES if name in vars(args) and name != "rows"]
+    options: dict[str, Any] = {name: vars(args)[name] for name in names}
     if args.memory is not None:
         options["memory_limit"] = args.memory * 1e9
     seeds, inputs = read_seeds(args.seeds), load_rows(args.rows)

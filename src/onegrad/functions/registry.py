@@ -82,15 +82,11 @@ def resolve_activation(spec: FunctionSpec) -> Function:
 
 def _from_callable(value: ArrayFunction, slope: ArrayFunction | None, argument: str) -> Function:
     name = getattr(value, "__name__", "callable")
-    return _adjusted(Function(name, value, slope or _no_slope), _own_mode(argument), argument)
+    mode = "raw" if argument == "teacher" else "centred"
+    return _adjusted(Function(name, value, slope or _no_slope), mode, argument)
 
 
 _resolve_callable = lru_cache(maxsize=64)(_from_callable)  # called for every point of a grid
-
-
-def _own_mode(argument: str) -> str:
-    """Return what is done to a function that is written out and says nothing of it."""
-    return "raw" if argument == "teacher" else "centred"
 
 
 def _no_slope(_: Array) -> Array:
@@ -103,7 +99,7 @@ def _resolve_text(text: str, argument: str) -> Function | MultiIndex:
         raise InvalidInput(argument, text, f"at most {formula.MAX_FORMULA_LENGTH} characters long")
     base, _, mode = text.partition(":")
     base, mode = case_insensitive(base.strip(), REGISTRY), mode.strip().lower()
-    mode = mode or ("centred" if base in REGISTRY else _own_mode(argument))
+    mode = mode or ("raw" if argument == "teacher" and base not in REGISTRY else "centred")
     if mode not in _MODES:
         raise InvalidInput(argument, text, problem="after ':' must come raw, unit or centred")
     if base in REGISTRY:

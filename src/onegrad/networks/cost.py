@@ -180,8 +180,7 @@ def with_arguments_of(
     """Give a function the arguments of another, for `help` and for type checkers."""
 
     def decorate(function: Callable[..., Cost]) -> Callable[P, Cost]:
-        signature = inspect.signature(model).replace(return_annotation="Cost")
-        vars(function)["__signature__"] = signature
+        vars(function)["__signature__"] = inspect.signature(model).replace(return_annotation="Cost")
         return function
 
     return decorate
@@ -213,7 +212,7 @@ def cost(problem: Problem, seeds: int | Sequence[int] = 20, **arguments: Any) ->
     flops = bytes_made = seconds = 0.0
     for plan in plans:
         policy, sigma, host = plan.policy, plan.points[0].sigma, plan.ops.device == "cpu"
-        rates = Rates.measured(plan.ops, policy, sigma, plan.options.draws_on_device)
+        rates = Rates.measured(plan.ops, policy, sigma, plan.options.random == "device")
         for group in plan.groups:
             work = count_work(group, plan.options)
             seconds_each = rates.seconds(work)

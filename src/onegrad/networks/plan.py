@@ -5,7 +5,7 @@ a problem share one gradient: a plan says how many of each, so that nothing is l
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -54,11 +54,6 @@ class SimulateOptions:
         if self.memory_limit is not None and not _is_positive(self.memory_limit):
             raise InvalidInput("memory_limit", allowed="a number > 0")
 
-    @property
-    def draws_on_device(self) -> bool:
-        """True if random numbers come from the device's own generator."""
-        return self.random == "device"
-
     def test_rows(self, n: int) -> int:
         """Return the number of test rows beside n rows of the ridge fit."""
         return self.n_test or max(1024, n // 4)
@@ -69,6 +64,7 @@ def _is_positive(value: Any) -> bool:
 
 
 DEFAULT_OPTIONS = SimulateOptions()
+OPTION_NAMES = tuple(vars(DEFAULT_OPTIONS))
 
 
 @dataclass(frozen=True)
@@ -209,11 +205,7 @@ def plan_group(
     if workers > 1:
         peak = workers * peak_of_stack(policy.worker)
     return replace(
-        group,
-        stack_size=stack_size,
-        workers=workers,
-        networks_at_once=networks,
-        peak_bytes=peak,
+        group, stack_size=stack_size, workers=workers, networks_at_once=networks, peak_bytes=peak
     )
 
 
@@ -238,7 +230,7 @@ def make_plan(problem: Problem, seeds: int | Sequence[int], **arguments: Any) ->
 
     arguments : SimulateOptions by name, and axes.
     """
-    names = [field.name for field in fields(SimulateOptions) if field.name in arguments]
+    names = [name for name in OPTION_NAMES if name in arguments]
     options = SimulateOptions(**{name: arguments.pop(name) for name in names})
     seed_numbers = seed_tuple(seeds)
     points, shape = problem.grid(**arguments)

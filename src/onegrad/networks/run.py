@@ -139,7 +139,7 @@ def stack_errors(
         plan.ops,
         policy=policy,
         data=options.rows,
-        device_random=options.draws_on_device,
+        device_random=options.random == "device",
         tick=tick,
     )
     network, n_test = Network.of(sampler), options.test_rows(p.n)

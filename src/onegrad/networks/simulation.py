@@ -13,7 +13,7 @@ from onegrad import __version__
 from onegrad.exceptions import AssumptionWarning, warn
 from onegrad.io.json_values import json_values
 from onegrad.io.progress import as_progress
-from onegrad.networks.plan import Plan, make_plan, repeat_plan
+from onegrad.networks.plan import OPTION_NAMES, Plan, make_plan, repeat_plan
 from onegrad.networks.run import run_plan
 from onegrad.networks.sample_mean import SampleMean
 from onegrad.pictures.error_curves import check_quantities, draw_measured_errors
@@ -224,25 +224,12 @@ def simulate(
     >>> og.simulate(og.Problem(n=100, d=50, N=80, alpha=0.3), seeds=5).test
     0.110 ± 0.013
     """
+    given = locals()
+    options = {name: given[name] for name in OPTION_NAMES}
     check_axes(simulate, axes)
     problem = problem or quick_start()
     began = time.perf_counter()
-    plan = make_plan(
-        problem,
-        seeds,
-        device=device,
-        dtype=dtype,
-        precision=precision,
-        rows=rows,
-        model=model,
-        n_test=n_test,
-        leave_one_out=leave_one_out,
-        random=random,
-        batch=batch,
-        threads=threads,
-        memory_limit=memory_limit,
-        **axes,
-    )
+    plan = make_plan(problem, seeds, **options, **axes)
     if model == "trained":
         warn(*representation_warnings(plan.points))
     quantities = {

@@ -25,13 +25,8 @@ QUANTITY_NAMES = {
     "squared_loss": "squared loss",
     "leave_one_out": "leave-one-out error",
 }
-_QUANTITY_COLOURS = {
-    "test": style.RED,
-    "train": style.BLUE,
-    "risk": style.ORANGE,
-    "squared_loss": style.GREEN,
-    "leave_one_out": style.BLACK,
-}
+_COLOURS = (style.RED, style.BLUE, style.ORANGE, style.GREEN, style.BLACK)
+_QUANTITY_COLOURS = dict(zip(QUANTITY_NAMES, _COLOURS, strict=True))
 _SHARED_SAMPLES = ("alpha", "eta", "ridge")  # axes along which a seed keeps its samples
 _MAX_SINGLE_NETWORKS = 60  # networks that are drawn one by one
 _MAX_LEVEL_DISTANCE = 0.5  # heights of the picture beyond which a level is left out

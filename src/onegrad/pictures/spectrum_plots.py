@@ -20,12 +20,6 @@ _BEYOND_EDGE = 1.02  # times the edge: closer values of a network are its bulk's
 _TICKS_WITHOUT_EDGE = 4  # singular values that are ticks where the edge is not known
 
 
-def dominant_degree(alignment: Mapping[int, float]) -> tuple[int, float]:
-    """Return the degree that a spike points at and its squared cosine; degree 0 for none."""
-    degree, squared_cosine = max(alignment.items(), key=lambda pair: pair[1], default=(0, 0.0))
-    return (degree, squared_cosine) if squared_cosine >= 0.01 else (0, 0.0)
-
-
 def draw_predicted_spectrum(
     ax: Any,
     method: str,
@@ -51,7 +45,8 @@ def draw_predicted_spectrum(
         ax.plot(s, height, color=style.BLUE, label=f"{bulk}, {method} theory", gid="bulk")
         _vertical_line(ax, np.sqrt(edge), "edge", "#888888", linestyle=":", linewidth=0.9)
         for eigenvalue, alignment in spikes:
-            degree, squared_cosine = dominant_degree(alignment)
+            degree, squared_cosine = max(alignment.items(), key=lambda x: x[1], default=(0, 0.0))
+            degree = degree if squared_cosine >= 0.01 else 0  # below that it points at none
             name = DEGREE_NAMES[degree] if degree < len(DEGREE_NAMES) else f"degree {degree}"
             label = f"{name} {squared_cosine:.0%}" if degree else "untrained"
             colour = _DEGREE_COLOURS[degree % len(_DEGREE_COLOURS)]

@@ -44,11 +44,7 @@ SHAPED = ("train", "test", "squared_loss", "residual", "iterations", "quadrature
 
 
 def predict(
-    problem: Problem | None = None,
-    theory: str = "uniform",
-    *,
-    rows: Any = None,
-    **axes: Any,
+    problem: Problem | None = None, theory: str = "uniform", *, rows: Any = None, **axes: Any
 ) -> Prediction:
     """Predict the training and test error of a problem.
 

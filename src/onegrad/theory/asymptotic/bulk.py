@@ -50,7 +50,6 @@ class Bulk:
 
         The excess lies between 0 and `excess_at_edge`, and
 
-
         .. math:: \tfrac{c_1^2}{\psi}c_{>1}^2\kappa^2 M_1^2
             + \kappa\big[c_{>1}^2 + c_1^2 + \tfrac{c_1^2}{\psi}(\kappa-1)\big] M_1 + \kappa-1 = 0,
             \qquad x(\kappa) = -\frac{\kappa-1+r}{r M_1}
