@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import onegrad as og
-from onegrad.arrays import executor, get_ops, memory
+from onegrad.arrays import get_ops, memory, ops
 from onegrad.explorer import simulation_runs
 from onegrad.networks.simulation import simulate
 from programs import run_python
@@ -60,8 +60,8 @@ def test_a_mount_that_shows_the_containers_own_group(tmp_path: Path) -> None:
 def test_networks_and_page_stay_below_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = machine(tmp_path, "0::/")
     group(root / "sys/fs/cgroup", V2, str(60_000_000), 10_000_000)
-    monkeypatch.setattr(executor, "free_bytes", lambda: memory.free_bytes(root))
-    assert get_ops().executor.free_bytes() == 50_000_000
+    monkeypatch.setattr(ops, "free_bytes", lambda: memory.free_bytes(root))
+    assert get_ops().free_bytes() == 50_000_000
     with pytest.raises(og.InvalidInput, match=r"but 0\.0373 GiB may be used"):
         simulate(og.Problem(n=3000, d=1000, N=2000), 1)
     plan = simulation_runs.read_run(

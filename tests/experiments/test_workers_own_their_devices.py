@@ -1,7 +1,6 @@
 """Local workers own the visible GPUs in turn, and what drew the random numbers is recorded."""
 
 import os
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -54,7 +53,7 @@ def test_three_workers_of_two_gpus_give_what_one_process_gives(tmp_path):
 class Gpu:
     """Operations of a device that draws its own numbers."""
 
-    executor = SimpleNamespace(can_draw=True, prefers_to_draw=True)
+    can_draw = prefers_to_draw = True
 
 
 def test_the_record_says_who_drew_the_numbers(monkeypatch):

@@ -40,6 +40,9 @@ class NumpyOps(Ops):
             per_worker=ExecutionPolicy(),
         )
 
+    def draw(self, *_: Any, **__: Any) -> Array:
+        raise NotImplementedError  # the host draws
+
     def asarray(self, x: Any) -> Array:
         return np.asarray(x, dtype=self.dtype)
 

@@ -12,16 +12,18 @@ single arrays that libraries spell differently.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 import numpy as np
 
-from onegrad.arrays.executor import DeviceExecutor
+from onegrad.arrays.memory import free_bytes
 from onegrad.arrays.namespace import Array, namespace, transpose
 from onegrad.arrays.policy import ExecutionPolicy
 from onegrad.parallel.threads import Item, Value
 
 Elementwise = Callable[..., Array]  # f(x), and f(x, out=...) on NumPy arrays; out may be x
+Seeds = tuple[int, ...]
 
 
 class Ops(Protocol):
@@ -31,13 +33,13 @@ class Ops(Protocol):
     dtype: np.dtype[Any]  # of the arrays: float64 or float32
     precision: str  # arithmetic of products: one of `PRECISIONS`, or "float32" for that alone
     working_bytes: int  # that an entry takes while it is at work
-    executor: DeviceExecutor  # queues, random numbers and memory of the device
+    can_draw: bool = False  # True if the device has a random generator of its own
+    prefers_to_draw: bool = False  # True if that is faster than drawing on the host
 
     def __init__(self, device: str, dtype: str) -> None:
         self.device, self.dtype = device, np.dtype(dtype)
         self.precision = "exact" if dtype == "float64" else dtype
         self.working_bytes = self.dtype.itemsize
-        self.executor = DeviceExecutor()
 
     @property
     def exact(self) -> Ops:
@@ -53,6 +55,27 @@ class Ops(Protocol):
 
     def policy(self, threads: int) -> ExecutionPolicy:
         """Return how much a run does at a time here, with this many threads of the host."""
+
+    def queue(self) -> AbstractContextManager[None]:
+        """Return a context in which a stack has a queue of the device to itself."""
+        return nullcontext()
+
+    def wait(self) -> None:
+        """Wait until the device has finished."""
+        return  # NumPy's operations have, when they return
+
+    def free_bytes(self) -> int:
+        """Return the memory that is available now."""
+        return free_bytes()
+
+    def draw(
+        self, seeds: Seeds, key: tuple[int, ...], start: int, rows: int, width: int, normal: bool
+    ) -> Array:
+        """Return rows from `start` on of the random matrix of each seed, (seeds, rows, width).
+
+        A key names the matrix; its entries are normal, or uniform over [0, 1), and do not depend on
+        how many rows are drawn at a time.
+        """
 
     # -- arrays ------------------------------------------------------------------------------
 

@@ -1,17 +1,20 @@
 """Operations on torch tensors of one device: products of whole stacks."""
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
 
 from onegrad.arrays.namespace import Array, is_torch, transpose
-from onegrad.arrays.ops import Elementwise, Ops, in_chunks
+from onegrad.arrays.ops import Elementwise, Ops, Seeds, in_chunks
 from onegrad.arrays.policy import ExecutionPolicy
-from onegrad.arrays.torch_executor import STREAM_ROWS, TorchExecutor
+from onegrad.arrays.splitmix import GOLDEN_GAMMA, MASK_64, splitmix64
 from onegrad.exceptions import InvalidInput
 
+STREAM_ROWS = 8192  # rows that share a random stream
 # Measured together on one H200 (benchmarks/gpu.py, docs/performance.md); other devices may differ.
 BLOCK_ENTRIES = 2**28  # entries of features that are made at a time
 QUEUES = 2  # stacks in flight: while one waits for its results, the other fills the device's queue
@@ -21,11 +24,13 @@ PANEL_ROWS = 128  # rows that the factorisation of a stack takes at a time
 MANY_MATRICES = 256  # from which on half as many rows are faster
 FEW_MATRICES = 8  # below which a small product does not fill the device
 
+_idle_streams: dict[Any, deque[Any]] = {}  # by device: they are few and kept, each has its memory
+
 
 class TorchOps(Ops):
     """Torch tensors; see `Ops` for what each operation does."""
 
-    executor: TorchExecutor
+    can_draw = True
 
     def __init__(
         self, device: str = "torch", dtype: str = "float64", drawn: str | None = None
@@ -39,7 +44,7 @@ class TorchOps(Ops):
             self.place = torch.device("cpu" if device == "torch" else device)
         except RuntimeError:
             raise InvalidInput("device", device, "cuda or cuda:k") from None
-        is_cuda = self.place.type == "cuda"
+        is_cuda = self.is_cuda = self.prefers_to_draw = self.place.type == "cuda"
         if is_cuda and not torch.cuda.is_available():
             problem = "no CUDA device is visible; use device='cpu'"
             raise InvalidInput("device", device, problem=problem)
@@ -48,8 +53,7 @@ class TorchOps(Ops):
             raise InvalidInput("device", device, problem=problem)
         super().__init__(device, dtype)
         self.torch, self.kind = torch, getattr(torch, dtype)
-        drawn_kind = self.kind if drawn is None else getattr(torch, drawn)
-        self.executor = TorchExecutor(torch, self.place, self.kind, drawn_kind)
+        self.drawn = self.kind if drawn is None else getattr(torch, drawn)
 
     @staticmethod
     def device_of(x: Array) -> str:
@@ -58,19 +62,60 @@ class TorchOps(Ops):
         return "torch" if x.device.type == "cpu" else str(x.device)
 
     def policy(self, threads: int) -> ExecutionPolicy:
-        is_cuda = self.executor.is_cuda
-        if is_cuda:
+        if self.is_cuda:
             _load_solvers(self.place)
         return ExecutionPolicy(
             threads=threads,
             blas_threads=None,
-            stacks_at_once=QUEUES if is_cuda else 1,
-            max_stack=MAX_STACK if is_cuda else 1,
+            stacks_at_once=QUEUES if self.is_cuda else 1,
+            max_stack=MAX_STACK if self.is_cuda else 1,
             max_stack_entries=MAX_STACK_ENTRIES,
             min_block_rows=STREAM_ROWS,  # the numbers do not depend on the size of a block
             block_entries=BLOCK_ENTRIES,
             max_kept_entries=8 * BLOCK_ENTRIES,
         )
+
+    @contextmanager
+    def queue(self) -> Iterator[None]:
+        if not self.is_cuda:
+            yield
+            return
+        idle = _idle_streams.setdefault(self.place, deque())
+        try:
+            stream = idle.pop()
+        except IndexError:
+            stream = self.torch.cuda.Stream(self.place)
+        try:
+            with self.torch.cuda.stream(stream):
+                yield
+        finally:
+            idle.append(stream)
+
+    def wait(self) -> None:
+        if self.is_cuda:
+            self.torch.cuda.synchronize(self.place)
+
+    def free_bytes(self) -> int:
+        if not self.is_cuda:
+            return super().free_bytes()
+        cuda = self.torch.cuda
+        unused = cuda.memory_reserved(self.place) - cuda.memory_allocated(self.place)
+        return int(cuda.mem_get_info(self.place)[0]) + int(unused)
+
+    def draw(
+        self, seeds: Seeds, key: tuple[int, ...], start: int, rows: int, width: int, normal: bool
+    ) -> Array:
+        out = self.torch.empty((len(seeds), rows, width), dtype=self.drawn, device=self.place)
+        generator = self.torch.Generator(self.place)
+        for r in range(0, rows, STREAM_ROWS):
+            name = reduce(_mix, (*key, start + r), 0)
+            for seed, part in zip(seeds, out[:, r : r + STREAM_ROWS].unbind(0), strict=True):
+                generator.manual_seed(_mix(name, seed) >> 1)
+                if normal:
+                    part.normal_(generator=generator)
+                else:
+                    part.uniform_(generator=generator)
+        return out.to(self.kind)
 
     def asarray(self, x: Any) -> Array:
         host = self.torch.from_numpy(np.array(x, dtype=self.dtype))
@@ -83,8 +128,8 @@ class TorchOps(Ops):
         return self.torch.zeros(shape, dtype=self.kind, device=self.place)
 
     def host_buffer(self, *shape: int) -> np.ndarray[Any, Any]:
-        pinned = self.executor.is_cuda
-        return np.asarray(self.torch.empty(shape, dtype=self.torch.float64, pin_memory=pinned))
+        memory = self.torch.empty(shape, dtype=self.torch.float64, pin_memory=self.is_cuda)
+        return np.asarray(memory)
 
     def from_buffer(self, buffer: np.ndarray[Any, Any]) -> Array:
         return self.torch.from_numpy(buffer).to(self.place, non_blocking=True).to(self.kind)
@@ -210,6 +255,11 @@ def _load_solvers(place: Any) -> None:
     import torch
 
     torch.linalg.inv(torch.ones(1, 1, device=place))
+
+
+def _mix(name: int, word: int) -> int:
+    """Return the 64-bit name of a stream from a name and one more word."""
+    return splitmix64((name + word + GOLDEN_GAMMA) & MASK_64)
 
 
 def _stack(A: Array) -> Array:

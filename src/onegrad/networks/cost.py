@@ -101,7 +101,7 @@ class Rates:
     @classmethod
     def measured(cls, ops: Ops, policy: ExecutionPolicy, f: Function, on_device: bool) -> Rates:
         """Measure the rates in a fraction of a second, at sizes that fill the machine."""
-        with ops.executor.queue(), thread_pool(policy.threads, policy.blas_threads):
+        with ops.queue(), thread_pool(policy.threads, policy.blas_threads):
             # on a device 32 at a time: one product of this size leaves most of it idle; not tuned
             k = policy.threads if ops.device == "cpu" else 32
             streams = Streams(tuple(range(k)), ops, on_device)
@@ -150,13 +150,13 @@ def _seconds(ops: Ops, f: Callable[[Any], Any], parts: int = 1) -> float:
     """Return the shortest of three calls, for all parts at a time by threads or on a device."""
     times = []
     for _ in range(4):  # the first pays for memory and kernels that are not there yet
-        ops.executor.wait()
+        ops.wait()
         began = time.perf_counter()
         if ops.device == "cpu" and parts > 1:
             pool_map(f, [slice(i, i + 1) for i in range(parts)])
         else:
             f(slice(None))
-        ops.executor.wait()
+        ops.wait()
         times.append(time.perf_counter() - began)
     return float(np.min(times[1:]))
 

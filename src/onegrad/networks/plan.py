@@ -114,7 +114,7 @@ def group_points(points: Sequence[Problem], model: str = "trained") -> tuple[Gra
 
 def usable_bytes(ops: Ops) -> float:
     """Return the memory that a run may take by default."""
-    return MEMORY_FRACTION * ops.executor.free_bytes()
+    return MEMORY_FRACTION * ops.free_bytes()
 
 
 def peak_bytes(
@@ -275,10 +275,10 @@ def random_source(random: str | None, ops: Ops, problems: Iterable[Problem]) -> 
     """Return where random numbers are drawn: by default on a GPU where it can draw them."""
     if random not in (None, "host", "device"):
         raise InvalidInput("random", random, "host or device")
-    if random == "device" and not ops.executor.can_draw:
+    if random == "device" and not ops.can_draw:
         raise InvalidInput("random", random, problem="needs device 'torch' or 'cuda'")
     laws = (law.name for p in problems for law in (p.input_law, p.noise_distribution))
-    drawn = ops.executor.prefers_to_draw and all(name in DEVICE_LAWS for name in laws)
+    drawn = ops.prefers_to_draw and all(name in DEVICE_LAWS for name in laws)
     return random or ("device" if drawn else "host")
 
 

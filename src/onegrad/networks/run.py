@@ -109,7 +109,7 @@ def run_stack(
 
     Returns every quantity as an array (seeds, etas, ridges).
     """
-    with plan.ops.executor.queue(), thread_pool(policy.threads, policy.blas_threads, counter.stop):
+    with plan.ops.queue(), thread_pool(policy.threads, policy.blas_threads, counter.stop):
         on_device = stack_errors(plan, group, policy, seeds, counter.tick)
         errors = {name: to_numpy(x) for name, x in on_device.items()}
     # an indefinite matrix has a solution of NaN, so that no device waits for a check in between

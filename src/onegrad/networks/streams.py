@@ -91,7 +91,7 @@ class Streams:
             problem = f"cannot draw {law.name}; use random='host'"
             raise InvalidInput("random", "device", problem=problem)
         normal = law.name == "gaussian"
-        drawn = self.ops.executor.draw(self.seeds, key, start, rows, width, normal)
+        drawn = self.ops.draw(self.seeds, key, start, rows, width, normal)
         if law.name == "rademacher":
             return (drawn < 0.5).to(drawn.dtype) * 2 - 1
         return (drawn - 0.5) * 12**0.5 if law.name == "uniform" else drawn

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.arrays.executor import splitmix64
+from onegrad.arrays.splitmix import splitmix64
 from onegrad.exceptions import InvalidInput
 from onegrad.tables.rows.kinds import NONE
 from onegrad.tables.rows.table import (
