@@ -18,14 +18,7 @@ from pathlib import Path
 
 from onegrad.parallel.children import child_map
 from soak.chunks import ATTACKS, crashed_chunk, run_chunk
-from soak.ledger import (
-    AttackCounts,
-    Ledger,
-    interleave,
-    markdown_table,
-    read_ledgers,
-    with_table,
-)
+from soak.ledger import AttackCounts, Ledger, interleave, markdown_table, read_ledgers, with_table
 
 
 def main() -> int:

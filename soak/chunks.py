@@ -8,17 +8,7 @@ from zlib import crc32
 
 import numpy as np
 
-from soak import (
-    inputs,
-    kills,
-    meanings,
-    outputs,
-    pages,
-    stores,
-    terminals,
-    theories,
-    weights,
-)
+from soak import inputs, kills, meanings, outputs, pages, stores, terminals, theories, weights
 from soak.ledger import AttackCounts
 
 

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from onegrad.tables.parts import neighbours
-from onegrad.tables.parts.neighbours import (
-    NEAREST,
-    NearbyRows,
-    Neighbours,
-    kernel_means,
-    nearest,
-)
+from onegrad.tables.parts.neighbours import NEAREST, NearbyRows, Neighbours, kernel_means, nearest
 
 
 def naive_means(points, rows, count):

@@ -5,12 +5,7 @@ from typing import Any
 
 from onegrad.experiments import Points, Results, compare_results, comparison_of
 from onegrad.pictures import Curve, style
-from onegrad.studies.drawing import (
-    errors_against,
-    kernel_bound,
-    relative_difference,
-    with_legends,
-)
+from onegrad.studies.drawing import errors_against, kernel_bound, relative_difference, with_legends
 from onegrad.studies.findings import Estimate, Facts, of_point, smallest, unpaired_difference
 
 _AXES = {"n": "sample size $n/d$", "N": "width $N/d$"}

@@ -11,20 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from onegrad.arrays import Floats
-from onegrad.theory.uniform.features import (
-    Features,
-    StepFeatures,
-    features_of_step,
-    fresh_features,
-)
-from onegrad.theory.uniform.fit import (
-    MIN_SIGNAL,
-    Equations,
-    Places,
-    Reading,
-    design_of,
-    own_scale,
-)
+from onegrad.theory.uniform.features import Features, StepFeatures, features_of_step, fresh_features
+from onegrad.theory.uniform.fit import MIN_SIGNAL, Equations, Places, Reading, design_of, own_scale
 from onegrad.theory.uniform.laws.labels import along_linear, unit_linear
 from onegrad.theory.uniform.laws.neurons import (
     Types,

@@ -37,12 +37,7 @@ import numpy as np
 from onegrad.arrays import Floats
 from onegrad.functions.averages import gaussian_averages
 from onegrad.functions.function import Function
-from onegrad.functions.hermite import (
-    gauss_hermite,
-    gaussian_rule,
-    normalised_hermite,
-    panel_rule,
-)
+from onegrad.functions.hermite import gauss_hermite, gaussian_rule, normalised_hermite, panel_rule
 from onegrad.theory.uniform.laws.neurons import Types
 from onegrad.theory.uniform.laws.rows import Population
 from onegrad.theory.uniform.step import Step

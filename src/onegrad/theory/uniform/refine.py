@@ -19,12 +19,7 @@ from onegrad.parallel.cores import one_blas_thread
 from onegrad.problem import Problem
 from onegrad.theory.prediction import Errors, TrainTest
 from onegrad.theory.uniform import bars
-from onegrad.theory.uniform.concerns import (
-    ERROR_FIELDS,
-    UNIFORM_FIELDS,
-    concerns,
-    require_covered,
-)
+from onegrad.theory.uniform.concerns import ERROR_FIELDS, UNIFORM_FIELDS, concerns, require_covered
 from onegrad.theory.uniform.discretise import Nodes
 from onegrad.theory.uniform.evaluation import Evaluation, errors
 from onegrad.theory.uniform.laws.inputs import MORE_DRAWS, InputSpectrum

@@ -26,12 +26,7 @@ from onegrad.functions.hermite import gauss_hermite
 from onegrad.theory.uniform.features import MIN_VARIANCE, features_of_step, parts_of_rows
 from onegrad.theory.uniform.fit import IndexArray
 from onegrad.theory.uniform.laws.neurons import Types
-from onegrad.theory.uniform.laws.rows import (
-    Population,
-    joint_moments,
-    step_length,
-    with_nodes,
-)
+from onegrad.theory.uniform.laws.rows import Population, joint_moments, step_length, with_nodes
 from onegrad.theory.uniform.step import Step
 
 OUTPUT_NODES = 2  # of the second residual given the first: as five, to .02 %

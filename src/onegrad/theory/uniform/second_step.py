@@ -62,11 +62,7 @@ from onegrad.theory.uniform.features import (
 from onegrad.theory.uniform.fit import IndexArray, own_scale
 from onegrad.theory.uniform.laws.directions import MIN_LENGTH, Slots, off_directions
 from onegrad.theory.uniform.laws.labels import LabelLaw, along_linear
-from onegrad.theory.uniform.laws.neurons import (
-    MIN_SHARE_OFF_PLANE,
-    Types,
-    with_initial_weights,
-)
+from onegrad.theory.uniform.laws.neurons import MIN_SHARE_OFF_PLANE, Types, with_initial_weights
 from onegrad.theory.uniform.laws.rows import (
     GAUSSIAN_NOISE_POINTS,
     INDEPENDENT_POINTS,

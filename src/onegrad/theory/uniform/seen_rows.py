@@ -44,12 +44,7 @@ from onegrad.theory.uniform.features import (
     parts_of_rows,
     standardised,
 )
-from onegrad.theory.uniform.laws.rows import (
-    Population,
-    RowVariables,
-    joint_moments,
-    with_nodes,
-)
+from onegrad.theory.uniform.laws.rows import Population, RowVariables, joint_moments, with_nodes
 from onegrad.theory.uniform.pencil import Forms
 from onegrad.theory.uniform.rules import product_rule
 from onegrad.theory.uniform.second_step import SecondStep, with_new_coordinates
