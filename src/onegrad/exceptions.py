@@ -9,6 +9,7 @@ import difflib
 import functools
 import inspect
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Collection
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 _PACKAGE_FOLDER = str(Path(__file__).parent) + os.sep
+_MAX_WORD_LENGTH = 400  # of a word that a message quotes in full: longer than any path
 _MAX_VALUE_LENGTH, _MAX_PATH_LENGTH = 60, 200  # of a value, or a path, that a message quotes
 
 _NOT_GIVEN: Final = inspect.Parameter.empty  # None may be the value at fault
@@ -243,12 +245,15 @@ def warn(*concerns: Warning) -> None:
 
 
 def printable(text: str) -> str:
-    """Return the text as one line that a terminal shows without obeying it.
+    """Return the text as one line that a terminal shows without obeying it, long words cut.
 
     >>> print(printable("no column 'a\\n\\x1b[2J'"))
     no column 'a\\n\\x1b[2J'
     """
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return re.sub(
+        rf"\S{{{_MAX_WORD_LENGTH},}}", lambda word: f"{word[0][:40]}…{word[0][-40:]}", line
+    )
 
 
 def check_choice(argument: str, value: Any, choices: Collection[str]) -> str:
