@@ -94,16 +94,16 @@ def steps(folder: Path, export: bool) -> dict[str, Callable[[], None]]:
             *readme_commands(readme, "onegrad apply"),
         ],
     }
-    stations: dict[str, Callable[[], None]] = {
+    steps: dict[str, Callable[[], None]] = {
         name: (lambda commands=commands: run(commands, folder))  # type: ignore[misc]
         for name, commands in commands_by_step.items()
     }
-    stations["the explorer, its page fetched"] = lambda: open_explorer(folder)
+    steps["the explorer, its page fetched"] = lambda: open_explorer(folder)
     if export:
-        stations["the explorer as one file"] = lambda: run(
+        steps["the explorer as one file"] = lambda: run(
             ["onegrad explore --export page.html"], folder
         )
-    return stations
+    return steps
 
 
 def main() -> None:
