@@ -3,6 +3,7 @@
 PYTHON ?= python3
 JOBS   ?= 2
 TIMES  ?= 20
+TIER   ?= not slow
 SOAK   ?= --kills 60 --inputs 2000 --seconds 600
 TORCH  ?= torch==2.13.0
 VENV   := .venv
@@ -46,8 +47,8 @@ test-slow: $(VENV)/.installed-test  ## the slow tests
 test-oldest: $(VENV_OLDEST)/.installed-test  ## contracts with other libraries, with the oldest supported ones (.ci/oldest.txt)
 	$(ONE_THREAD) $(VENV_OLDEST)/bin/python -m pytest -n $(JOBS) --dist worksteal -m "compat and not slow" $(PYTEST)
 
-test-newest: $(VENV_NEWEST)/.installed-test  ## all tests with the newest Python found here (NEWEST=python3.13), with line coverage
-	$(ONE_THREAD) COVERAGE_CORE=sysmon $(VENV_NEWEST)/bin/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" --cov --cov-report= $(PYTEST)
+test-newest: $(VENV_NEWEST)/.installed-test  ## all tests, or TIER=..., with the newest Python found here (NEWEST=python3.13), with line coverage
+	$(ONE_THREAD) COVERAGE_CORE=sysmon $(VENV_NEWEST)/bin/python -m pytest -n $(JOBS) --dist worksteal -m "$(TIER)" --cov --cov-report= $(PYTEST)
 	$(VENV_NEWEST)/bin/python -m coverage report --skip-covered --sort=cover
 
 test-torch: $(VENV_TORCH)/.installed-test  ## the tests that need torch, in an environment of their own

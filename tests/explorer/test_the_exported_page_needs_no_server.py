@@ -18,8 +18,8 @@ from onegrad.explorer.controls import PRESETS, read_problem
 from onegrad.explorer.export import SPECTRUM_ALPHAS, Grids, page_numbers, resized_query
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.exceptions.AssumptionWarning")
-SIZES = {"n": "240", "phi": "0.25", "psi": "0.5"}
-SMALL = tuple(replace(preset, query=preset.query | SIZES) for preset in PRESETS[:2])
+CHEAP = {"n": "240", "phi": "0.25", "psi": "0.5", "readout": "rademacher"}
+SMALL = tuple(replace(preset, query=preset.query | CHEAP) for preset in PRESETS[:2])
 GRIDS = Grids(SMALL, ("0.1",), (1000,), api.CURVE_ALPHAS[::2], networks=2)
 PROBLEM = read_problem(SMALL[0].query)
 ROUNDING = 1e-5  # the page has six digits

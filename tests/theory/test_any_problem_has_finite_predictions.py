@@ -8,7 +8,7 @@ import onegrad as og
 from onegrad.theory import THEORIES, evaluate_theory
 
 pytestmark = pytest.mark.filterwarnings("ignore::onegrad.AssumptionWarning")
-COUNTS = {"uniform": (6, 120), "staircase": (60, 400), "small-step": (60, 400),
+COUNTS = {"uniform": (6, 60), "staircase": (60, 400), "small-step": (60, 400),
           "random-features": (60, 400)}  # fast, and all  # fmt: skip
 HOSTILE = (
     {"activation": "100*H1", "alpha": 0.3, "ridge": 1e-8},
