@@ -1,5 +1,7 @@
 """Check the subjects of the commits after the one that added this file: `area: verb object`.
 
+A merge may also be `Merge` and what it brings, which is not the name of a branch.
+
     python .ci/commit_subjects.py
 
 CONTRIBUTING.md has examples. Without git, or without the history, there is nothing to check.
@@ -10,11 +12,11 @@ import subprocess
 from pathlib import Path
 
 MAX_LENGTH = 72  # what `git log --oneline` shows on a terminal of 80 columns
-SUBJECT = re.compile(r"[a-z][a-z0-9_/., -]*: [a-z-]+ \S.*[^.\s]")
+SUBJECT = re.compile(r"[a-z][a-z0-9_/., -]*: [a-z-]+ \S.*[^.\s]|Merge (?!branch |remote).*\S")
 
 
 def is_clear(subject: str) -> bool:
-    """Return whether a subject has the form `area: verb object` and is short enough."""
+    """Return whether a subject has one of the two forms and is short enough."""
     return len(subject) <= MAX_LENGTH and bool(SUBJECT.fullmatch(subject))
 
 
