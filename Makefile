@@ -57,7 +57,7 @@ test-torch: $(VENV_TORCH)/.installed-test  ## the tests that need torch, in an e
 test-browser: $(VENV)/.installed-test  ## install Debian's chromium where possible, then test the page in it
 	@$(CHROMIUM) || { test "$$(id -u)" = 0 && apt-get update -qq && apt-get install -y -qq chromium; } || true
 	@$(CHROMIUM) || { echo "make test-browser: no chromium found; install Debian's package chromium" >&2; exit 1; }
-	$(ONE_THREAD) $(BIN)/python -m pytest -m browser tests/explorer
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m browser tests/explorer
 
 soak: $(VENV)/.installed-test  ## attack it: kills, random problems, damaged files (SOAK="--kills 3000 --inputs 100000")
 	$(ONE_THREAD) $(BIN)/python -m soak $(SOAK)
